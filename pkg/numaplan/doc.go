@@ -11,7 +11,7 @@
 //		numaplan.View{NUMA: []numaplan.NUMANode{{ID: 0, FreeCPUs: 6}, {ID: 1, FreeCPUs: 7}}},
 //		numaplan.Hooks{})
 //
-// Plan finds a solution if there is one, unless the search takes more than SearchLimit steps. A
+// Plan finds a solution if there is one, unless the search tries more than SearchLimit choices. A
 // greedy algorithm would refuse pods that fit. For example, app containers with 5, 2, 2 and 4 CPUs
 // and the policy "single" fit on NUMA nodes with 7 and 6 free CPUs only as {5, 2} and {2, 4}. Best
 // fit puts the container with 5 CPUs on the NUMA node with 6 free CPUs. Then the other containers,
@@ -25,7 +25,8 @@
 // So Allow can refuse every solution from a state that was reached in one way, and allow a solution
 // from the same state that was reached in another way. If the NUMA nodes are interchangeable,
 // states that differ only in the order of the NUMA nodes count as one state. After SearchLimit
-// steps, Plan gives up with the reason SearchCut.
+// choices, Plan gives up with the reason SearchCut. A scheduler that asks for many machines sets
+// Request.Effort, which limits the choices of all these calls together.
 //
 // Plan need not know CPU ids, because the node's ledger can find CPU ids for the planned numbers.
 // (There is one exception: if pods share no cores and the CPUs of one core belong to different NUMA
@@ -36,7 +37,7 @@
 // are idle then is the greedy colouring of an interval graph, which is known to need the fewest
 // CPUs.)
 //
-// plan.go has the API, search.go the search, and options.go the policies. resize.go has the
-// policies for containers that grow or shrink. reason.go and refusal.go have the codes and messages
-// for pods that do not fit.
+// plan.go has the API, search.go the search, effort.go its limits, and options.go the policies.
+// resize.go has the policies for containers that grow or shrink. reason.go and refusal.go have the
+// codes and messages for pods that do not fit.
 package numaplan

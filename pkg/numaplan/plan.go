@@ -12,6 +12,7 @@ type Request struct {
 	Policy     podspec.Policy
 	Seed       uint64              // seed for the choices of podspec.Random; equal seeds give equal choices
 	Containers []podspec.Container // containers with exclusive CPUs, in the order in which they start
+	Effort     *Effort             // limits this call of Plan together with others; nil means that only SearchLimit limits it
 }
 
 // View is the free resources of one machine.
@@ -86,9 +87,11 @@ func (r Room) fresh(k int) int { return max(0, k-r.Idle) }
 func (r Room) have() int { return r.Idle + r.Free }
 
 // Plan returns how many CPUs each of the request's containers gets on each NUMA node, by index in
-// request.Containers. If the pod does not fit, it returns the reason. It is deterministic.
+// request.Containers. If the pod does not fit, it returns the reason. It is deterministic. If it
+// finds a solution, it finds the same one without request.Effort.
 func Plan(request Request, view View, h Hooks) ([]Counts, Outcome) {
 	s := newSearch(request, view, h)
+	defer func() { request.Effort.spend(s.tries) }()
 	if s.total() > s.free() {
 		return nil, TooFew
 	}

@@ -38,7 +38,8 @@ func (r Outcome) String() string {
 }
 
 // reason returns why a complete search found no placement, although the sum of the free CPUs on all
-// NUMA nodes is large enough.
+// NUMA nodes is large enough. It may search again under other conditions, within the limit of the
+// first search. If the limit is reached, the reason is NoNode.
 func (s *search) reason() Outcome {
 	switch {
 	case s.KeepShared && s.free() < s.total()+s.leastSpare():
@@ -80,10 +81,18 @@ func (s *search) fitsWithoutMemory() bool {
 		bound = bound || s.binds(c)
 		r.Containers[c].MemoryBytes = 0
 	}
-	return bound && newSearch(r, s.View, s.Hooks).place(0)
+	return bound && s.also(newSearch(r, s.View, s.Hooks))
 }
 
 // fitsWithoutHook reports whether Hooks.Allow is set, and the pod would fit without it.
 func (s *search) fitsWithoutHook() bool {
-	return s.Allow != nil && newSearch(s.Request, s.View, Hooks{Tiers: s.Tiers}).place(0)
+	return s.Allow != nil && s.also(newSearch(s.Request, s.View, Hooks{Tiers: s.Tiers}))
+}
+
+// also reports whether another search finds a placement within the limit of s. The choices that it
+// tries count as tries of s.
+func (s *search) also(other *search) bool {
+	other.tries, other.limit = s.tries, s.limit
+	defer func() { s.tries = other.tries }()
+	return other.place(0)
 }

@@ -9,17 +9,9 @@ import (
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
-// Limits of the search that Plan makes.
-const (
-	// SearchLimit is the maximum number of choices that one search tries. If it finds no solution,
-	// Plan may search up to two more times to find the reason. With 8 NUMA nodes and a dozen
-	// containers, a search usually needs far fewer choices.
-	SearchLimit = 20000
-	// rememberAfter is how many choices are tried before the search begins to store states from
-	// which there is no solution. Most searches end with fewer choices, and need no memory for
-	// states.
-	rememberAfter = 64
-)
+// rememberAfter is how many choices are tried before the search begins to store states from which
+// there is no solution. Most searches end with fewer choices, and need no memory for states.
+const rememberAfter = 64
 
 // search is a depth-first search for the numbers of CPUs that each container gets on each NUMA
 // node. The numbers must satisfy the pod's policy for every container. On every NUMA node, the free
@@ -35,12 +27,13 @@ type search struct {
 		placed [4]Counts
 	}
 	tries int
-	cut   bool                // SearchLimit was reached
+	limit int                 // the maximum number of tries
+	cut   bool                // the limit was reached
 	dead  map[string]struct{} // states from which there is no solution
 }
 
 func newSearch(request Request, view View, h Hooks) *search {
-	s := &search{Request: request, View: view, Hooks: h}
+	s := &search{Request: request, View: view, Hooks: h, limit: request.Effort.most(len(request.Containers))}
 	s.order, s.placed = s.few.order[:0], s.few.placed[:]
 	if len(request.Containers) > len(s.placed) {
 		s.placed = make([]Counts, len(request.Containers))
@@ -74,7 +67,7 @@ func (r Request) before(a, b podspec.Container) int {
 }
 
 // place places the containers s.order[i:]. It returns false if that is impossible, or if the search
-// has reached SearchLimit.
+// has reached its limit.
 func (s *search) place(i int) bool {
 	if i == len(s.order) {
 		return true
@@ -85,7 +78,7 @@ func (s *search) place(i int) bool {
 	}
 	c := s.order[i]
 	for option := range s.options(c) {
-		if s.tries++; s.tries > SearchLimit {
+		if s.tries++; s.tries > s.limit {
 			s.cut = true
 			break
 		}
@@ -291,7 +284,7 @@ func (s *search) isDead(state string) bool {
 }
 
 // markDead stores that there is no solution from a state. It stores nothing if the search reached
-// SearchLimit before it had tried all choices from this state.
+// its limit before it had tried all choices from this state.
 func (s *search) markDead(state string) {
 	if state == "" || s.cut {
 		return

@@ -1,8 +1,11 @@
 package sched
 
-import "github.com/numalet/numalet/pkg/podspec"
+import (
+	"github.com/numalet/numalet/pkg/numaplan"
+	"github.com/numalet/numalet/pkg/podspec"
+)
 
-// Pod is what one pod requests of a node. It is immutable.
+// Pod is what one pod requests of a node. It is immutable, except for what Effort points to.
 type Pod struct {
 	UID       string
 	Namespace string
@@ -19,6 +22,9 @@ type Pod struct {
 	CPUPolicy podspec.Policy
 	Exclusive []podspec.Container
 	Seed      uint64 // seed for the choice between equally good NUMA nodes, if CPUPolicy is podspec.Random
+
+	// Effort limits the searches for the CPUs of Exclusive, if this Pod is a copy that Within made.
+	Effort *numaplan.Effort
 
 	GPUs GPURequest
 
@@ -77,6 +83,19 @@ type Pod struct {
 // LacksNeighbor returns the result of Lacks. It returns false if Lacks is nil, and for a pod of a
 // gang, because the pod that it lacks may be one of the same gang.
 func (p *Pod) LacksNeighbor() bool { return p.Gang == nil && p.Lacks != nil && p.Lacks() }
+
+// Within returns a copy of the pod for checks of many nodes. These checks together try only as many
+// ways to distribute the exclusive CPUs as the Effort allows. When it is used up, nodes are refused
+// with the code SearchCut, unless one of the first ways fits. If at most one container of the pod
+// has exclusive CPUs, Within returns the pod itself, because there are only few ways.
+func (p *Pod) Within(e *numaplan.Effort) *Pod {
+	if len(p.Exclusive) < 2 {
+		return p
+	}
+	limited := *p
+	limited.Effort = e
+	return &limited
+}
 
 // Waits returns the result of Wait, or no reason if Wait is nil.
 func (p *Pod) Waits() Reason {

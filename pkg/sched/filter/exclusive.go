@@ -33,7 +33,7 @@ func exclusive(pod *sched.Pod, node *sched.Node, gpus candidates) ([]podspec.Con
 }
 
 func request(pod *sched.Pod) numaplan.Request {
-	return numaplan.Request{Policy: pod.CPUPolicy, Seed: pod.Seed, Containers: pod.Exclusive}
+	return numaplan.Request{Policy: pod.CPUPolicy, Seed: pod.Seed, Containers: pod.Exclusive, Effort: pod.Effort}
 }
 
 // view returns the NUMA nodes of a node's record in the format of package numaplan,

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/numalet/numalet/pkg/numaplan"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/reservation"
 )
@@ -70,8 +71,10 @@ func begin(present Present) *future {
 			f.reserved[node.Reserved.UID] = i
 		}
 	}
+	effort := numaplan.NewEffort() // for all pods and futures
 	for _, w := range append(slices.Clone(present.Ahead), present.Pod) {
 		if !w.Waits().Refuses() { // a pod with a reason to wait, such as a quota, never starts
+			w.Pod = w.Within(&effort)
 			f.turns = append(f.turns, &turn{Waiting: w, takes: -1, node: -1})
 		}
 	}

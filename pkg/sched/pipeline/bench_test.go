@@ -169,3 +169,32 @@ func single() sched.Pod {
 	pod.CPUPolicy, pod.Exclusive = podspec.Single, []podspec.Container{{Name: "app", CPUs: 1}}
 	return pod
 }
+
+// BenchmarkHardToPack measures how long a proposer needs to find out that a pod fits no node if the
+// pod's exclusive containers are hard to pack: there are many ways to place them, and none fits.
+func BenchmarkHardToPack(b *testing.B) {
+	for _, nodes := range []int{10, 1000} {
+		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
+			state := nodestatetest.New(b, "gpus,numa-single,cpu,memory", filter.Profile{})
+			pod, r := single(), rand.New(rand.NewPCG(33, 24)) // most other seeds give pods that fit, or that are refused soon
+			pod.Exclusive = nil
+			for i := range 24 {
+				pod.Exclusive = append(pod.Exclusive, podspec.Container{Name: strconv.Itoa(i), Kind: podspec.App, CPUs: 6 + r.IntN(20)})
+			}
+			for i := range nodes {
+				n := server(fmt.Sprintf("node-%06d", i))
+				n.NUMA = nil
+				for id := range topology.NodeID(8) {
+					n.NUMA = append(n.NUMA, sched.NUMANode{ID: id, CPUs: 41, FreeCPUs: 41})
+				}
+				state.SetNode(n)
+			}
+			p := pipeline.NewProposer(state.View, pipeline.ProposerOptions{})
+			for b.Loop() {
+				if list := p.Propose(&pod); len(list.Candidates) > 0 {
+					b.Fatal("a node suits")
+				}
+			}
+		})
+	}
+}

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"slices"
 
+	"github.com/numalet/numalet/pkg/numaplan"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
@@ -184,13 +185,18 @@ func (c *Committer) rescored(pod *sched.Pod, listed sched.Candidate, node *sched
 	return now
 }
 
-// place tries the given nodes in order and places the list's pod on the first node that fits.
+// place tries the given nodes in order and places the list's pod on the first node that fits. The
+// searches for exclusive CPUs on all these nodes together have the limit of one search, so that a
+// pod whose containers are hard to pack does not occupy the committer. It suffices for the placement
+// that a proposer has found on the first node.
 func (c *Committer) place(list sched.List, nodes []entry) (sched.Decision, bool) {
 	rechecker := rechecker{Committer: c, list: list}
+	effort := numaplan.OneSearch()
+	pod := list.Pod.Within(&effort)
 	for _, node := range nodes {
 		var why sched.Reason
 		if !placed(node.Candidate) {
-			node.At, why = filter.Place(list.Pod, node.Node)
+			node.At, why = filter.Place(pod, node.Node)
 		}
 		if node.changed {
 			why = rechecker.recheck(node.Node, why)

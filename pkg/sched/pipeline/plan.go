@@ -77,7 +77,7 @@ func (p *Proposer) planMember(pod *sched.Pod, view *nodestate.View, list *sched.
 	}
 	p.find(index)
 	found := p.sorted()
-	best, ok := p.bestPlanned(pod, found)
+	best, ok := p.bestPlanned(found)
 	if !ok && len(found) > 0 {
 		best, ok = found[0], true
 	}
@@ -91,12 +91,12 @@ func (p *Proposer) planMember(pod *sched.Pod, view *nodestate.View, list *sched.
 	p.plan(p.gang.placed)
 }
 
-// bestPlanned returns the best node that fits a pod, among the nodes for which pods of the gang are
-// already planned. The argument `found` has the other nodes that fit the pod, best first.
+// bestPlanned returns the best node that fits the current pod, among the nodes for which pods of the
+// gang are already planned. The argument `found` has the other nodes that fit the pod, best first.
 // bestPlanned returns false in three cases: no node with planned pods fits; found[0] is better than
 // all of them; or the method `compares` returns false, because `found` then has the nodes with
 // planned pods too. Of equally good nodes, the first by name counts as better.
-func (p *Proposer) bestPlanned(pod *sched.Pod, found []sched.Candidate) (best sched.Candidate, ok bool) {
+func (p *Proposer) bestPlanned(found []sched.Candidate) (best sched.Candidate, ok bool) {
 	if !p.compares() {
 		return best, false
 	}
@@ -104,10 +104,10 @@ func (p *Proposer) bestPlanned(pod *sched.Pod, found []sched.Candidate) (best sc
 		best = found[0]
 	}
 	for _, node := range p.gang.order {
-		if !p.allows(node.with.Name) || best.Node != nil && !comesFirst(p.profile.Rate(pod, node.with, &p.scores), best) {
+		if !p.allows(node.with.Name) || best.Node != nil && !comesFirst(p.profile.Rate(p.pod, node.with, &p.scores), best) {
 			continue
 		}
-		if candidate, why := p.profile.Try(pod, node.with, p.options.Filter, &p.scores); !why.Refuses() {
+		if candidate, why := p.profile.Try(p.pod, node.with, p.options.Filter, &p.scores); !why.Refuses() {
 			best, ok = candidate, true
 		}
 	}

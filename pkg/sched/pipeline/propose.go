@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/numalet/numalet/pkg/numaplan"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
 	"github.com/numalet/numalet/pkg/sched/filter"
@@ -25,8 +26,9 @@ type Proposer struct {
 	after   map[string]distbucket.Cursor // by name of the scheduling profile: where the next search of the index starts, which is behind the best node of the last list
 	lists   int                          // lists made so far
 
-	gang     *gangPlan  // the plan of the current gang; nil if the current pod is in no gang
-	pod      *sched.Pod // the current pod
+	effort   numaplan.Effort // limits the searches for exclusive CPUs in the current list
+	gang     *gangPlan       // the plan of the current gang; nil if the current pod is in no gang
+	pod      *sched.Pod      // the current pod, within p.effort
 	profile  *filter.Profile
 	only     []string // names of the only nodes that may fit the pod; nil if any node may fit
 	results  any      // results of the additional filters' Begin (sched.Relay); nil for none
@@ -68,6 +70,7 @@ func NewProposer(view func() *nodestate.View, o ProposerOptions) *Proposer {
 // For a gang, Propose plans nodes for its pods instead (sched.List.Planned).
 func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 	view := p.view()
+	p.effort = numaplan.NewEffort()
 	if pod.Gang != nil {
 		list := sched.List{Pod: pod, FreedSeq: view.FreedSeq, NarrowSeq: view.NarrowSeq}
 		p.planGang(pod, view, &list)
@@ -231,7 +234,7 @@ func (p *Proposer) start() distbucket.Cursor {
 // begin prepares the proposer and its additional filters for a pod. If no node can fit the pod,
 // it returns the reason.
 func (p *Proposer) begin(pod *sched.Pod) sched.Reason {
-	p.pod, p.only, p.results = pod, pod.Candidates, nil
+	p.pod, p.only, p.results = pod.Within(&p.effort), pod.Candidates, nil
 	if why := pod.Waits(); why.Refuses() {
 		return why
 	}

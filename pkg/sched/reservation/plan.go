@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/numalet/numalet/pkg/numaplan"
 	"github.com/numalet/numalet/pkg/sched"
 )
 
@@ -38,15 +39,16 @@ func (p plan) add(o Offer) plan {
 // candidate is a node that may be reserved for a pod. Pods of the same gang may already be planned
 // on the node.
 type candidate struct {
-	node     *sched.Node   // the record as if the planned pods were placed, and the pods that must end before them had ended
-	assigned []AssignedPod // the pods on the node, without those that must end before the planned pods
-	offer    Offer         // what the node offers the last evaluated pod; used to rank nodes for the gang's next pod, which usually has equal requests
+	node     *sched.Node      // the record as if the planned pods were placed, and the pods that must end before them had ended
+	assigned []AssignedPod    // the pods on the node, without those that must end before the planned pods
+	effort   *numaplan.Effort // limits the searches for exclusive CPUs for this plan, on all nodes together
+	offer    Offer            // what the node offers the last evaluated pod; used to rank nodes for the gang's next pod, which usually has equal requests
 }
 
 // evaluate computes the node's offer to a pod and stores it in c.offer. It reports whether the node
 // has an offer.
 func (c *candidate) evaluate(pod *sched.Pod) (ok bool) {
-	c.offer, ok = On(pod, c.node, c.assigned)
+	c.offer, ok = On(pod.Within(c.effort), c.node, c.assigned)
 	return ok
 }
 
@@ -92,8 +94,9 @@ func (rs *Reservations) plan(pod *sched.Pod) (planned plan) {
 
 // candidates returns the nodes that have an offer for a pod.
 func (rs *Reservations) candidates(pod *sched.Pod) (all []*candidate) {
+	effort := numaplan.NewEffort()
 	for node := range rs.state.View().Nodes() {
-		if c := (&candidate{node: node, assigned: AssignedPods(rs.state, node.Name, rs.options.Ends)}); c.evaluate(pod) {
+		if c := (&candidate{node: node, assigned: AssignedPods(rs.state, node.Name, rs.options.Ends), effort: &effort}); c.evaluate(pod) {
 			all = append(all, c)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/numalet/numalet/pkg/numaplan"
 	"github.com/numalet/numalet/pkg/podspec"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/distbucket"
@@ -116,11 +117,14 @@ func seedMatters(pod *sched.Pod) bool {
 	return pod.CPUPolicy == podspec.Random && slices.ContainsFunc(pod.Exclusive, func(c podspec.Container) bool { return c.PerNode != nil })
 }
 
-// fits reports whether a pod fits a node. For a gang, it reports whether any member fits.
+// fits reports whether a pod may fit a node. For a gang, it reports whether any member may fit. It
+// tries only the first ways to place the pod's exclusive containers, because the queue waits for it.
+// If there are more ways, the pod may fit.
 func fits(pod *sched.Pod, node *sched.Node) bool {
 	pods, _ := pod.Together()
 	for _, p := range pods {
-		if !filter.Check(p, node).Refuses() && (p.Admits == nil || p.Admits(node)) {
+		why := filter.Check(p.Within(&numaplan.Effort{}), node)
+		if (!why.Refuses() || why.Code == sched.SearchCut) && (p.Admits == nil || p.Admits(node)) {
 			return true
 		}
 	}

@@ -75,7 +75,7 @@ func (w *twin) compare(node *sched.Node) {
 	w.Helper()
 	var want, got []string
 	for uid, pod := range w.pods {
-		if fits(pod, node) {
+		if fitsExactly(pod, node) {
 			want = append(want, uid)
 		}
 	}
@@ -89,6 +89,33 @@ func (w *twin) compare(node *sched.Node) {
 	}
 	if w.index.Len() != len(w.pods) {
 		w.Fatalf("%d pods, want %d", w.index.Len(), len(w.pods))
+	}
+}
+
+// fitsExactly reports what the function `fits` reports, but tries all ways to place the pod's
+// containers.
+func fitsExactly(pod *sched.Pod, node *sched.Node) bool {
+	pods, _ := pod.Together()
+	return slices.ContainsFunc(pods, func(p *sched.Pod) bool {
+		return !filter.Check(p, node).Refuses() && (p.Admits == nil || p.Admits(node))
+	})
+}
+
+// TestHardToPack checks that a pod counts as fitting if it takes many attempts to find out whether
+// its containers fit a node.
+func TestHardToPack(t *testing.T) {
+	w := newTwin(t)
+	pod := &sched.Pod{UID: "hard", CPUPolicy: podspec.Single}
+	node := &sched.Node{Name: "n", Spare: 1}
+	for i := range 24 {
+		pod.Exclusive = append(pod.Exclusive, podspec.Container{Name: fmt.Sprint("c", i), Kind: podspec.App, CPUs: 7 + i%2*4})
+	}
+	for id := range topology.NodeID(8) {
+		node.NUMA = append(node.NUMA, sched.NUMANode{ID: id, CPUs: 27, FreeCPUs: 27})
+	}
+	w.index.Add(pod)
+	if got := len(w.index.Helped(node)); got != 1 || fitsExactly(pod, node) {
+		t.Errorf("%d pods are helped, want 1; fits: %v, want false", got, fitsExactly(pod, node))
 	}
 }
 
