@@ -14,6 +14,9 @@ func (f *field) round(ctx context.Context, c contender, l load) (r result, err e
 	if err := f.fill(ctx, l.fill); err != nil {
 		return r, err
 	}
+	if err := f.settle(ctx, c, l.waiting); err != nil {
+		return r, err
+	}
 	s, err := c.start(ctx, f)
 	if err != nil {
 		return r, err
@@ -28,15 +31,12 @@ func (f *field) round(ctx context.Context, c contender, l load) (r result, err e
 		return r, err
 	}
 	profiled := f.profile(ctx, s, l)
-	// 2. The pods are created, and the contender reads them. The pods that fit no node come first.
+	// 2. The backlog is created, and the contender reads it.
 	binds, err := f.plane.CountBinds(ctx, namespace)
 	if err != nil {
 		return r, err
 	}
 	defer binds.Stop()
-	if err := f.makeWaiting(ctx, c, l.waiting); err != nil {
-		return r, err
-	}
 	if err := f.make(ctx, l, c.scheduler); err != nil {
 		return r, err
 	}

@@ -2,10 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/test/hollowcluster"
@@ -28,15 +32,58 @@ const (
 // it creates no gang, because kube-scheduler has no gangs: it would bind all members but one, so
 // they would not wait.
 func (f *field) makeWaiting(ctx context.Context, c contender, n int) error {
-	if n == 0 {
-		return nil
-	}
 	err := f.plane.MakePods(ctx, waitingNamespace, n, func(i int) *corev1.Pod { return unplaceable(c.scheduler, i) })
 	if err != nil || c.name != ourName {
 		return err
 	}
 	members := f.gangNodes() + 1
 	return f.plane.MakePods(ctx, waitingNamespace, members, func(i int) *corev1.Pod { return gangMember(c.scheduler, i, members) })
+}
+
+// settle creates n pods that fit no node, and runs the contender until each of them has the condition
+// that it is unschedulable, or until the time limit. So these pods wait already when the measured
+// process of the contender starts. Otherwise this process would write thousands of first conditions
+// while it binds the backlog, which happens in no cluster in which the pods have waited for a while.
+func (f *field) settle(ctx context.Context, c contender, n int) error {
+	if n == 0 {
+		return nil
+	}
+	s, err := c.start(ctx, f)
+	if err != nil {
+		return err
+	}
+	settled := func() error {
+		if err := awaitIdle(ctx, s.process); err != nil {
+			return err
+		}
+		if err := f.makeWaiting(ctx, c, n); err != nil {
+			return err
+		}
+		if _, err := s.fire(ctx); err != nil {
+			return err
+		}
+		return f.awaitConditions(ctx)
+	}
+	return errors.Join(settled(), s.process.Stop(10*time.Second))
+}
+
+// awaitConditions waits until all pods that fit no node have the condition that they are
+// unschedulable, or until the time limit.
+func (f *field) awaitConditions(ctx context.Context) error {
+	for end := time.Now().Add(f.Limit); ; time.Sleep(time.Second) {
+		pods, err := f.api.CoreV1().Pods(waitingNamespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		silent := slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return len(p.Status.Conditions) > 0 })
+		if len(silent) == 0 {
+			return nil
+		}
+		if time.Now().After(end) {
+			say("%d pods that fit no node have no condition yet", len(silent))
+			return nil
+		}
+	}
 }
 
 // unplaceable returns the i-th pod that fits no node. A third of these pods request more CPUs than
