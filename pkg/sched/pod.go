@@ -86,10 +86,10 @@ func (p *Pod) LacksNeighbor() bool { return p.Gang == nil && p.Lacks != nil && p
 
 // Within returns a copy of the pod for checks of many nodes. These checks together try only as many
 // ways to distribute the exclusive CPUs as the Effort allows. When it is used up, nodes are refused
-// with the code SearchCut, unless one of the first ways fits. If at most one container of the pod
-// has exclusive CPUs, Within returns the pod itself, because there are only few ways.
+// with the code SearchCut, unless one of the first ways fits. If no container of the pod has
+// exclusive CPUs, Within returns the pod itself.
 func (p *Pod) Within(e *numaplan.Effort) *Pod {
-	if len(p.Exclusive) < 2 {
+	if len(p.Exclusive) == 0 {
 		return p
 	}
 	limited := *p
