@@ -126,13 +126,15 @@ func checkCgroups(m machine) (Finding, error) {
 
 // cgroupDriver names the kubelet's cgroup driver, which shows in the name of the cgroup that the
 // kubelet has made for pods. The kubelet's configuration may not show it, because the kubelet can ask the
-// container runtime for its driver.
+// container runtime for its driver. With kind, this cgroup is in another one, which the kubelet's
+// setting cgroupRoot names.
 func (m machine) cgroupDriver() (string, error) {
-	if systemd, err := m.exists("sys/fs/cgroup/kubepods.slice"); err != nil || systemd {
-		return "the cgroup driver is systemd", err
-	}
-	if cgroupfs, err := m.exists("sys/fs/cgroup/kubepods"); err != nil || cgroupfs {
-		return "the cgroup driver is cgroupfs", err
+	for _, cgroup := range []struct{ pattern, driver string }{
+		{"kubepods.slice", "systemd"}, {"*/*-kubepods.slice", "systemd"}, {"kubepods", "cgroupfs"}, {"*/kubepods", "cgroupfs"},
+	} {
+		if found, err := fs.Glob(m, "sys/fs/cgroup/"+cgroup.pattern); err != nil || len(found) > 0 {
+			return "the cgroup driver is " + cgroup.driver, err
+		}
 	}
 	return "the kubelet has no cgroup for pods yet", nil
 }

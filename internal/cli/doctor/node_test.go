@@ -183,7 +183,9 @@ func TestOnCRIO(t *testing.T) {
 // TestCgroupDriver checks that the finding about cgroups names the kubelet's cgroup driver.
 func TestCgroupDriver(t *testing.T) {
 	for name, want := range map[string]string{
-		"kubepods.slice": "the cgroup driver is systemd", "kubepods": "the cgroup driver is cgroupfs", "system.slice": "the kubelet has no cgroup for pods yet",
+		"kubepods.slice": "the cgroup driver is systemd", "kubepods": "the cgroup driver is cgroupfs",
+		"kubelet.slice/kubelet-kubepods.slice": "the cgroup driver is systemd", "kubelet/kubepods": "the cgroup driver is cgroupfs",
+		"system.slice": "the kubelet has no cgroup for pods yet",
 	} {
 		files := tree(map[string]string{"sys/fs/cgroup/cgroup.controllers": "cpuset\n", "sys/fs/cgroup/" + name + "/cgroup.procs": ""})
 		if f := Node(files, NodeOptions{})[0]; f.Found != "cgroup v2 with the controller cpuset; "+want {
