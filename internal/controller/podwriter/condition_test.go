@@ -77,3 +77,62 @@ func TestConditionNeedsVersion(t *testing.T) {
 		})
 	}
 }
+
+// TestReportOfFormerProcess checks what is written about a pod whose condition was written by another
+// process, such as a former leader. If the message is still true, nothing must be written until
+// repeatAfter has passed: otherwise a restart would write the conditions and events of all waiting
+// pods again, while pods are being bound.
+func TestReportOfFormerProcess(t *testing.T) {
+	const full = "0/3 nodes are available: 3 Insufficient cpu. (a)"
+	event, status := "event Warning FailedScheduling Scheduling by numalet-scheduler on a: "+full, "status of a: "+full
+	condition := func(kind corev1.PodConditionType, is corev1.ConditionStatus, reason, message string) corev1.PodCondition {
+		return corev1.PodCondition{Type: kind, Status: is, Reason: reason, Message: message}
+	}
+	for name, tc := range map[string]struct {
+		says corev1.PodCondition // the condition that the pod has
+		want []string            // what the first report writes
+	}{
+		"the same": {
+			says: condition(corev1.PodScheduled, corev1.ConditionFalse, corev1.PodReasonUnschedulable, full),
+		},
+		"another message": {
+			says: condition(corev1.PodScheduled, corev1.ConditionFalse, corev1.PodReasonUnschedulable, "0/2 nodes are available."),
+			want: []string{event, status},
+		},
+		"another reason": {
+			says: condition(corev1.PodScheduled, corev1.ConditionFalse, corev1.PodReasonSchedulerError, full),
+			want: []string{event, status},
+		},
+		"another type": {
+			says: condition(corev1.PodInitialized, corev1.ConditionFalse, corev1.PodReasonUnschedulable, full),
+			want: []string{event, status},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(t *testing.T, w *world) {
+				w.newest = func(string, string) *corev1.Pod {
+					now, err := w.client.CoreV1().Pods("default").Get(t.Context(), "a", metav1.GetOptions{})
+					if err != nil {
+						t.Error(err)
+					}
+					now.Status.Conditions = append(now.Status.Conditions, tc.says)
+					return now
+				}
+				w.Unschedulable(pod("a"))
+				time.Sleep(time.Minute)
+				check(t, w, tc.want...)
+				if got := w.LastReport("uid-a"); got != full {
+					t.Errorf("the last report is %q, want %q", got, full)
+				}
+				if tc.want != nil {
+					return
+				}
+				w.Unschedulable(pod("a"))
+				time.Sleep(repeatAfter)
+				w.Unschedulable(pod("a"))
+				time.Sleep(time.Minute)
+				check(t, w, event)
+			})
+		})
+	}
+}

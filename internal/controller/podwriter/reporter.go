@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -141,17 +140,35 @@ func (r *Reporter) report(f failure) {
 	r.failures.add(f)
 }
 
-// saysUnschedulable reports whether the newest version of a pod that this process has seen has the
-// condition that the pod is unschedulable. Another process, such as a former leader, may have
-// written this condition.
+// saysUnschedulable reports whether a pod already has the condition that it is unschedulable.
+// Another process, such as a former leader, may have written this condition.
 func (r *Reporter) saysUnschedulable(pod *sched.Pod) bool {
+	c := r.condition(pod)
+	return c != nil && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
+}
+
+// says reports whether a pod already has the condition that reports the failure f.
+func (r *Reporter) says(f failure) bool {
+	c := r.condition(f.pod)
+	return c != nil && c.Status == corev1.ConditionFalse && c.Reason == f.reason && c.Message == f.message
+}
+
+// condition returns the condition PodScheduled of the newest version of a pod that this process has
+// seen. It returns nil if there is none.
+func (r *Reporter) condition(pod *sched.Pod) *corev1.PodCondition {
 	if r.newest == nil {
-		return false
+		return nil
 	}
 	now := r.newest(pod.Namespace, pod.Name)
-	return now != nil && slices.ContainsFunc(now.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
-	})
+	if now == nil || string(now.UID) != pod.UID {
+		return nil
+	}
+	for i := range now.Status.Conditions {
+		if c := &now.Status.Conditions[i]; c.Type == corev1.PodScheduled {
+			return c
+		}
+	}
+	return nil
 }
 
 // LastReport returns the message of the last report about a pending pod, or "" if there was no
@@ -221,11 +238,16 @@ func (r *Reporter) Run(ctx context.Context) error {
 
 // write writes the event and the condition PodScheduled of a failure. If the message equals that of
 // the pod's last report, it does not write the condition, and writes the event only if at least
-// repeatAfter has passed since that report. If the condition cannot be written, it is written
-// later, because cluster autoscalers read it. The later write does not repeat the event.
+// repeatAfter has passed since that report. The condition of a former process, such as a former
+// leader, counts as a report, too. Otherwise a restart would write the conditions and events of all
+// waiting pods again. If the condition cannot be written, it is written later, because cluster
+// autoscalers read it. The later write does not repeat the event.
 func (r *Reporter) write(ctx context.Context, f failure) {
 	if f.tries == 0 {
 		before, known := r.failures.recordReport(f)
+		if !known && r.says(f) {
+			return
+		}
 		unchanged := known && before.message == f.message
 		if unchanged && time.Since(before.at) < repeatAfter {
 			return
