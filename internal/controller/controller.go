@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/informers"
+	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/flowcontrol"
 
@@ -151,19 +152,21 @@ func (c *controller) panicked(object string, cause any) {
 func (c *controller) newReporter(ctx context.Context) (err error) {
 	c.reporter, err = podwriter.NewReporter(ctx, podwriter.Dependencies{
 		Client: c.clients.report, CreateEvent: c.clients.events, Explain: c.filters.explain, Kind: c.filters.kind,
-		Fence: func() error { return c.fence() }, Timeout: c.cfg.BindTimeout, Newest: c.newestPod,
+		Fence: func() error { return c.fence() }, Timeout: c.cfg.BindTimeout, Newest: newestOf(c.factory.Core().V1().Pods().Lister()),
 	})
 	return err
 }
 
-// newestPod returns the newest version of a pod in the informer's cache, or nil if the pod is not
-// in the cache.
-func (c *controller) newestPod(namespace, name string) *corev1.Pod {
-	pod, err := c.factory.Core().V1().Pods().Lister().Pods(namespace).Get(name)
-	if err != nil {
-		return nil // the cache has no other error than "not found"
+// newestOf returns a function that returns the newest version of a pod in the informer's cache, or
+// nil if the pod is not in the cache.
+func newestOf(pods corelisters.PodLister) func(namespace, name string) *corev1.Pod {
+	return func(namespace, name string) *corev1.Pod {
+		pod, err := pods.Pods(namespace).Get(name)
+		if err != nil {
+			return nil // the cache has no other error than "not found"
+		}
+		return pod
 	}
-	return pod
 }
 
 // newMirror connects the informers to the node state, and subscribes the other parts to changes of
