@@ -5,8 +5,6 @@ const (
 	// SearchLimit is the maximum number of choices that one call of Plan tries. With 8 NUMA nodes
 	// and a dozen containers, a search usually needs far fewer choices.
 	SearchLimit = 20000
-	// effortLimit is how many choices several calls of Plan with one Effort try together.
-	effortLimit = 2 * SearchLimit
 	// fewChoices is how many choices a call of Plan may try when its Effort is used up, in addition to
 	// one choice for each container. Most pods that fit a machine fit with the first choice for each
 	// container, and most pods with two containers have no more choices than this.
@@ -16,28 +14,29 @@ const (
 // Effort limits the choices that several calls of Plan for one pod try together, for example to find
 // the machines of a cluster that fit the pod. Without this limit, one pod whose containers are hard
 // to pack could occupy the scheduler for SearchLimit choices on each machine, and anybody may create
-// such a pod. When the choices are used up, Plan tries only a few on each further machine. The zero
-// value is an Effort that is used up. Only one goroutine at a time may use an Effort.
-type Effort struct{ left int }
+// such a pod. Each call of Plan subtracts the choices that it tries. When an Effort is used up (0 or
+// less), Plan tries only a few choices on each further machine. Only one goroutine at a time may use
+// an Effort.
+type Effort int
 
-// NewEffort returns an Effort for the calls of Plan that look for a machine for one pod.
-func NewEffort() Effort { return Effort{effortLimit} }
-
-// OneSearch returns an Effort that several calls of Plan share, but that is sufficient only for one
-// search that reaches SearchLimit.
-func OneSearch() Effort { return Effort{SearchLimit} }
+const (
+	// FullEffort is the Effort for all calls of Plan that look for a machine for one pod.
+	FullEffort Effort = 2 * SearchLimit
+	// OneSearch is an Effort that is sufficient only for one search that reaches SearchLimit.
+	OneSearch Effort = SearchLimit
+)
 
 // most returns how many choices the next call of Plan may try for a number of containers.
 func (e *Effort) most(containers int) int {
 	if e == nil {
 		return SearchLimit
 	}
-	return min(SearchLimit, max(e.left, fewChoices+containers))
+	return min(SearchLimit, max(int(*e), fewChoices+containers))
 }
 
 // spend subtracts choices that were tried.
 func (e *Effort) spend(tries int) {
 	if e != nil {
-		e.left -= tries
+		*e -= Effort(tries)
 	}
 }

@@ -19,13 +19,13 @@ func unpackable() (Request, View, Hooks) {
 	return apps(podspec.Single, sizes...), nodes(27, 27, 27, 27, 27, 27, 27, 27), Hooks{Allow: func([]Counts) bool { return true }}
 }
 
-// TestEffort checks that calls of Plan with one Effort try at most effortLimit choices together, and
+// TestEffort checks that calls of Plan with one Effort try at most FullEffort choices together, and
 // after that only a few each.
 func TestEffort(t *testing.T) {
 	request, view, hooks := unpackable()
 	tried := 0
 	hooks.Allow = func([]Counts) bool { tried++; return true }
-	effort := NewEffort()
+	effort := FullEffort
 	request.Effort = &effort
 	const calls = 100
 	for range calls {
@@ -33,7 +33,7 @@ func TestEffort(t *testing.T) {
 			t.Fatalf("outcome %s, want SearchCut", why)
 		}
 	}
-	if most := effortLimit + calls*(fewChoices+len(request.Containers)); tried > most || tried < SearchLimit/10 {
+	if most := int(FullEffort) + calls*(fewChoices+len(request.Containers)); tried > most || tried < SearchLimit/10 {
 		t.Errorf("%d calls tried %d choices, want at most %d, and not very few", calls, tried, most)
 	}
 }
@@ -61,7 +61,7 @@ func TestEffortFindsTheSame(t *testing.T) {
 	for range 3000 {
 		request, view := anyRequest(r), anyView(r)
 		want, _ := Plan(request, view, Hooks{})
-		request.Effort = &Effort{}
+		request.Effort = new(Effort)
 		got, why := Plan(request, view, Hooks{})
 		if why != Fits {
 			continue

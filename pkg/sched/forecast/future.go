@@ -71,7 +71,7 @@ func begin(present Present) *future {
 			f.reserved[node.Reserved.UID] = i
 		}
 	}
-	effort := numaplan.NewEffort() // for all pods and futures
+	effort := numaplan.FullEffort // for all pods and futures
 	for _, w := range append(slices.Clone(present.Ahead), present.Pod) {
 		if !w.Waits().Refuses() { // a pod with a reason to wait, such as a quota, never starts
 			w.Pod = w.Within(&effort)

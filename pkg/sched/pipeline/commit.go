@@ -191,7 +191,7 @@ func (c *Committer) rescored(pod *sched.Pod, listed sched.Candidate, node *sched
 // that a proposer has found on the first node.
 func (c *Committer) place(list sched.List, nodes []entry) (sched.Decision, bool) {
 	rechecker := rechecker{Committer: c, list: list}
-	effort := numaplan.OneSearch()
+	effort := numaplan.OneSearch
 	pod := list.Pod.Within(&effort)
 	for _, node := range nodes {
 		var why sched.Reason

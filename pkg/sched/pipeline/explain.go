@@ -31,7 +31,7 @@ type Refuser interface {
 // the nodes (Refuser). So call it for messages to users, and not in every attempt to schedule a
 // pod.
 func (p *Proposer) Explain(pod *sched.Pod) (planned int, tally sched.Tally) {
-	p.effort = numaplan.NewEffort()
+	p.effort = numaplan.FullEffort
 	pods, need := pod.Together()
 	if need == 1 || pod.Waits().Refuses() {
 		return 0, p.tally(pod, p.view().Nodes())

@@ -70,7 +70,7 @@ func NewProposer(view func() *nodestate.View, o ProposerOptions) *Proposer {
 // For a gang, Propose plans nodes for its pods instead (sched.List.Planned).
 func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 	view := p.view()
-	p.effort = numaplan.NewEffort()
+	p.effort = numaplan.FullEffort
 	if pod.Gang != nil {
 		list := sched.List{Pod: pod, FreedSeq: view.FreedSeq, NarrowSeq: view.NarrowSeq}
 		p.planGang(pod, view, &list)

@@ -94,7 +94,7 @@ func (rs *Reservations) plan(pod *sched.Pod) (planned plan) {
 
 // candidates returns the nodes that have an offer for a pod.
 func (rs *Reservations) candidates(pod *sched.Pod) (all []*candidate) {
-	effort := numaplan.NewEffort()
+	effort := numaplan.FullEffort
 	for node := range rs.state.View().Nodes() {
 		if c := (&candidate{node: node, assigned: AssignedPods(rs.state, node.Name, rs.options.Ends), effort: &effort}); c.evaluate(pod) {
 			all = append(all, c)

@@ -123,7 +123,7 @@ func seedMatters(pod *sched.Pod) bool {
 func fits(pod *sched.Pod, node *sched.Node) bool {
 	pods, _ := pod.Together()
 	for _, p := range pods {
-		why := filter.Check(p.Within(&numaplan.Effort{}), node)
+		why := filter.Check(p.Within(new(numaplan.Effort)), node)
 		if (!why.Refuses() || why.Code == sched.SearchCut) && (p.Admits == nil || p.Admits(node)) {
 			return true
 		}
