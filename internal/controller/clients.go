@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -47,13 +46,13 @@ type clients struct {
 	lease      kubernetes.Interface
 	metadata   metadata.Interface
 	topologies cache.SharedIndexInformer
-	groups     cache.SharedIndexInformer                // of GPUGroups
-	quotas     cache.SharedIndexInformer                // of Tenants
-	resources  dynamic.Interface                        // writes objects of any kind, such as the statuses of GPUGroups
-	tenants    client.Reader                            // reads Tenants
-	operators  manager.Manager                          // runs the reconcilers of Jobs and Tenants; nil for none
-	overstep   func(context.Context) error              // tries, as a dry run, a request that the admission policies forbid
-	authorize  func(http.Handler) (http.Handler, error) // lets only authorized users read metrics
+	groups     cache.SharedIndexInformer   // of GPUGroups
+	quotas     cache.SharedIndexInformer   // of Tenants
+	resources  dynamic.Interface           // writes objects of any kind, such as the statuses of GPUGroups
+	tenants    client.Reader               // reads Tenants
+	operators  manager.Manager             // runs the reconcilers of Jobs and Tenants; nil for none
+	overstep   func(context.Context) error // tries, as a dry run, a request that the admission policies forbid
+	api        *rest.Config                // for the reviews that decide who may read metrics
 }
 
 func connect(cfg config.Controller, log logr.Logger) (clients, error) {
@@ -68,8 +67,8 @@ func connect(cfg config.Controller, log logr.Logger) (clients, error) {
 	if err := c.connectOperators(config, log); err != nil {
 		return clients{}, err
 	}
-	c.authorize, err = authorized(config, log.WithName("metrics"))
-	return c, err
+	c.api = config
+	return c, nil
 }
 
 // connectScheduler creates the clients and informers that scheduling needs.

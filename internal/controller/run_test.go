@@ -9,6 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/numalet/numalet/internal/testutil/scrapetest"
 )
 
 // TestNotReadyOnOldVersion checks that the controller is not ready if the API server does not serve
@@ -20,7 +22,7 @@ func TestNotReadyOnOldVersion(t *testing.T) {
 	})
 	w.start()
 	w.await("only ResourceClaims are missing", func() bool {
-		status, body := get(t, "http://"+w.controller.health.Addr()+"/readyz", "")
+		status, body := scrapetest.Get(t, "http://"+w.controller.health.Addr()+"/readyz", "")
 		return status == http.StatusServiceUnavailable && strings.Contains(body, "has not listed any ResourceClaim yet")
 	})
 }

@@ -27,6 +27,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/metadata"
 	metadatafake "k8s.io/client-go/metadata/fake"
+	"k8s.io/client-go/rest"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 	fakesource "k8s.io/client-go/tools/cache/testing"
@@ -49,10 +50,10 @@ type world struct {
 	made       map[string]*v1alpha1.GPUGroup // the newest version of each GPUGroup that the test has made, by name
 	controller *controller
 	mu         sync.Mutex
-	refuse     func(*corev1.Binding) error              // returns an error if a Binding is to be refused; nil to refuse none
-	authorize  func(http.Handler) (http.Handler, error) // checks requests for metrics; nil for no check
-	permitted  []string                                 // nodes whose GPUs all tenants may use
-	watched    map[string]int                           // number of watches, by resource; start waits for them: if an object were created after an informer's list and before its watch, the fake API server would not send it to the informer
+	refuse     func(*corev1.Binding) error // returns an error if a Binding is to be refused; nil to refuse none
+	api        *rest.Config                // of the API server that says who may read metrics; nil if everybody may
+	permitted  []string                    // nodes whose GPUs all tenants may use
+	watched    map[string]int              // number of watches, by resource; start waits for them: if an object were created after an informer's list and before its watch, the fake API server would not send it to the informer
 }
 
 func newWorld(t *testing.T) *world {
@@ -103,7 +104,7 @@ func storedTenants(t testing.TB) client.Client {
 func (w *world) start(settings ...string) {
 	w.Helper()
 	cfg, err := config.LoadController(config.Input{
-		Args:      append(settings, "--leader-elect=false", "--health-addr=127.0.0.1:0", "--metrics-addr=127.0.0.1:0", "--metrics-secure="+strconv.FormatBool(w.authorize != nil), "--queue-addr="),
+		Args:      append(settings, "--leader-elect=false", "--health-addr=127.0.0.1:0", "--metrics-addr=127.0.0.1:0", "--metrics-secure="+strconv.FormatBool(w.api != nil), "--queue-addr="),
 		LookupEnv: func(string) (string, bool) { return "", false },
 	})
 	if err != nil {
@@ -112,7 +113,7 @@ func (w *world) start(settings ...string) {
 	topologies := cache.NewSharedIndexInformer(w.topologies, &v1alpha1.NodeTopology{}, 0, cache.Indexers{})
 	one := clients{
 		watch: w.client, pods: w.client.CoreV1(), bind: w.client, report: w.client, lease: w.client, bindings: w.createBinding, events: w.createEvent,
-		metadata: nobody(w.T), authorize: w.authorize, overstep: func(context.Context) error { return errors.New("denied by a ValidatingAdmissionPolicy") }, topologies: topologies, tenants: w.tenants,
+		metadata: nobody(w.T), api: w.api, overstep: func(context.Context) error { return errors.New("denied by a ValidatingAdmissionPolicy") }, topologies: topologies, tenants: w.tenants,
 		groups: cache.NewSharedIndexInformer(w.groups, &v1alpha1.GPUGroup{}, 0, cache.Indexers{}),
 		quotas: cache.NewSharedIndexInformer(w.quotas, &v1alpha1.Tenant{}, 0, cache.Indexers{}), resources: w.statuses(),
 	}

@@ -41,13 +41,18 @@ func NewServer(addr string, metrics prometheus.Gatherer, checks ...Check) (*Serv
 	mux.HandleFunc("GET /healthz", healthz(checks))
 	mux.HandleFunc("GET /readyz", readyz(checks))
 	if metrics != nil {
-		mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
+		mux.Handle("GET /metrics", Metrics(metrics))
 	}
 	s, err := Listen(addr, mux)
 	if err != nil {
 		return nil, fmt.Errorf("%w: choose another --health-addr", err)
 	}
 	return s, nil
+}
+
+// Metrics returns a handler that serves metrics in Prometheus' format.
+func Metrics(all prometheus.Gatherer) http.Handler {
+	return promhttp.HandlerFor(all, promhttp.HandlerOpts{})
 }
 
 // Listen returns a Server that listens on addr and serves only the given handler.

@@ -30,7 +30,7 @@ func libraries() []foreign {
 		{"github.com/spf13/pflag", []string{"internal/platform/config"}},
 		{"google.golang.org/grpc", []string{"internal/agent/containerd", "internal/deviceplugin/kubelet"}},
 		{"k8s.io/kubelet", []string{"internal/deviceplugin/kubelet"}},
-		{"k8s.io/client-go", []string{"internal/agent", "internal/cli", "internal/controller", "internal/platform/kubeapi"}},
+		{"k8s.io/client-go", []string{"internal/agent", "internal/cli", "internal/controller", "internal/platform/kubeapi", "internal/platform/scrape"}},
 		{"k8s.io/component-helpers", []string{"internal/agent/nodeapi", "internal/controller/filters", "internal/controller/mirror"}},
 		{"k8s.io/kubernetes", []string{"internal/controller/filters"}},
 		{"k8s.io/kube-scheduler", []string{"internal/controller/filters"}},
