@@ -57,6 +57,7 @@ type agent struct {
 	isolation  *isolation.Isolation
 	readiness  []telemetry.Check // the checks that /readyz reports
 	health     *telemetry.Server
+	metrics    *telemetry.Server // nil without --metrics-addr
 	measured   *metrics.Metrics
 	// confinement checks that Numalet's admission policies are in force. These policies restrict
 	// what the agent's service account can write.
@@ -116,7 +117,10 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 		{"RuntimeNotServed", a.runtime.Ready}, {"SystemdUnreachable", a.cgroups.Ready}, {kubelet.CPUManagerStatic, a.kubelet.ready},
 	}
 	a.readiness = a.checks()
-	a.health, err = telemetry.NewServer(cfg.HealthAddr, registry, a.readiness...)
+	if a.health, err = telemetry.NewServer(cfg.HealthAddr, registry, a.readiness...); err != nil {
+		return nil, err
+	}
+	a.metrics, err = newMetricsServer(cfg, telemetry.Metrics(registry), log)
 	return a, err
 }
 

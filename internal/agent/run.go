@@ -34,6 +34,9 @@ func (a *agent) run(ctx context.Context) error {
 	}
 	parts = append(parts, a.cluster.parts()...)
 	parts = append(parts, a.gpus.parts()...)
+	if a.metrics != nil {
+		parts = append(parts, a.metrics.Run)
+	}
 	if a.holders != nil {
 		parts = append(parts, a.holders.run)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/numalet/numalet/internal/platform/kubeapi"
 )
@@ -24,10 +25,15 @@ func traffic() kubeapi.Traffic {
 	return kubeapi.Traffic{UserAgent: Component, QPS: qps, Burst: burst}
 }
 
+// NewRESTConfig returns the configuration of clients of the agent.
+func NewRESTConfig(kubeconfig string) (*rest.Config, error) {
+	return kubeapi.NewConfig(kubeconfig, traffic())
+}
+
 // NewClient returns a client for the cluster in a kubeconfig file. If the path of the file is
 // empty, the client is for the cluster in which the agent's pod runs.
 func NewClient(kubeconfig string) (kubernetes.Interface, error) {
-	config, err := kubeapi.NewConfig(kubeconfig, traffic())
+	config, err := NewRESTConfig(kubeconfig)
 	if err != nil {
 		return nil, err
 	}

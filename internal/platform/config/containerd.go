@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -60,10 +59,7 @@ func (c *Containerd) bind(settings *pflag.FlagSet) {
 const minRestartTimeout = 10 * time.Second
 
 func (c Containerd) validate() error {
-	errs := []error{c.Process.validate(), absolute("host-root", c.HostRoot), absolute("cri-socket", c.CRISocket)}
-	if u, err := url.Parse(c.Agent); err != nil || u.Scheme != "http" || u.Host == "" {
-		errs = append(errs, fmt.Errorf("agent %q is not a URL such as http://127.0.0.1:8123", c.Agent))
-	}
+	errs := []error{c.Process.validate(), absolute("host-root", c.HostRoot), absolute("cri-socket", c.CRISocket), webAddress("agent", c.Agent)}
 	if _, err := labels.Parse(c.StartFirst); err != nil {
 		errs = append(errs, fmt.Errorf("start-first %q is not a label selector: %w", c.StartFirst, err))
 	}

@@ -89,6 +89,10 @@ func TestBadInputIsNamed(t *testing.T) {
 		"negative verbosity": {args: []string{"-v=-1"}, want: "verbosity -1 is negative"},
 		"bad address":        {args: []string{"--health-addr=8123"}, want: `health-addr "8123" is not host:port`},
 		"bad port":           {args: []string{"--health-addr=:http"}, want: `port "http" is not a number`},
+		"bad metrics":        {args: []string{"--metrics-addr=8129"}, want: `metrics-addr "8129" is not host:port`},
+		"metrics at health":  {args: []string{"--metrics-addr=127.0.0.1:8123"}, want: "metrics-addr and health-addr are both 127.0.0.1:8123"},
+		"bad device plugin":  {args: []string{"--metrics-addr=:8129", "--device-plugin=:8124"}, want: `device-plugin ":8124" is not a URL`},
+		"plain HTTP":         {args: []string{"--metrics-secure=false"}, want: "unknown flag: --metrics-secure"},
 		"no node name":       {env: map[string]string{"NODE_NAME": ""}, want: "set NODE_NAME from the pod's spec.nodeName"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -31,12 +31,14 @@ type Shared struct {
 // Agent is the configuration of numalet-agent (cmd/agent).
 type Agent struct {
 	Shared
-	RequestForm RequestForm
-	FullCores   bool // no two pods get exclusive CPUs of the same core
-	Enforce     Enforce
-	NRISocket   string
-	Checkpoint  string
-	CgroupRoot  string
+	MetricsAddr  string // host:port of the other server of /metrics, which needs authorization; "" for none
+	DevicePlugin string // URL of the device plugin of this node
+	RequestForm  RequestForm
+	FullCores    bool // no two pods get exclusive CPUs of the same core
+	Enforce      Enforce
+	NRISocket    string
+	Checkpoint   string
+	CgroupRoot   string
 	// GPUExemptNamespaces are namespaces of programs such as GPU monitors. Their
 	// containers see the GPUs that their environment names, although the kubelet
 	// allocated no GPU to them.
@@ -87,12 +89,13 @@ func DefaultGPUExemptNamespaces() Names {
 
 func defaultAgent() Agent {
 	a := Agent{
-		Shared:      defaultShared(),
-		RequestForm: PolicyForm,
-		Enforce:     NRI,
-		NRISocket:   "/var/run/nri/nri.sock",
-		Checkpoint:  "/var/lib/numalet/checkpoint.json",
-		CgroupRoot:  "/sys/fs/cgroup",
+		Shared:       defaultShared(),
+		DevicePlugin: "http://127.0.0.1:8124",
+		RequestForm:  PolicyForm,
+		Enforce:      NRI,
+		NRISocket:    "/var/run/nri/nri.sock",
+		Checkpoint:   "/var/lib/numalet/checkpoint.json",
+		CgroupRoot:   "/sys/fs/cgroup",
 
 		GPUExemptNamespaces: DefaultGPUExemptNamespaces(),
 
@@ -140,6 +143,8 @@ func (p *Process) bind(settings *pflag.FlagSet) {
 
 func (a *Agent) bind(settings *pflag.FlagSet) {
 	a.Shared.bind(settings)
+	settings.StringVar(&a.MetricsAddr, "metrics-addr", a.MetricsAddr, "Listen address (`host:port`) at which /metrics is served over HTTPS, too, with a self-signed certificate, to users whom the API server authenticates and whose role allows get on the nonResourceURL /metrics. /metrics/deviceplugin has the metrics of the device plugin. Empty serves neither. The agent's account must be allowed to create tokenreviews and subjectaccessreviews.")
+	settings.StringVar(&a.DevicePlugin, "device-plugin", a.DevicePlugin, "Address (`URL`) of the device plugin of this node (its --health-addr), whose metrics are served at --metrics-addr.")
 	settings.TextVar(&a.RequestForm, "cpu-request-form", a.RequestForm, "The `form` of CPU requests that this node serves without the controller: policy (the annotation numalet.dev/cpu-policy) or explicit (limits such as numalet.dev/numa1-cpu).")
 	settings.BoolVar(&a.FullCores, "full-cores", a.FullCores, "Never let two pods share a physical core.")
 	settings.TextVar(&a.Enforce, "enforce", a.Enforce, "`Method` of pinning: nri, or cgroup for a runtime without NRI.")

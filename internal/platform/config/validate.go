@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -57,6 +58,12 @@ func (a Agent) validate() error {
 		absolute("cgroup-root", a.CgroupRoot),
 		absolute("host-proc", a.HostProc),
 	}
+	if a.MetricsAddr != "" {
+		errs = append(errs, listenable("metrics-addr", a.MetricsAddr), webAddress("device-plugin", a.DevicePlugin))
+		if a.MetricsAddr == a.HealthAddr {
+			errs = append(errs, fmt.Errorf("metrics-addr and health-addr are both %s: the kubelet, which sends the health checks, has no token, so they need a server of their own", a.HealthAddr))
+		}
+	}
 	if a.ForeignTimeThreshold < 0 || a.ForeignTimeThreshold > 100 {
 		errs = append(errs, fmt.Errorf("foreign-time-threshold %g is not a percentage from 0 to 100", a.ForeignTimeThreshold))
 	}
@@ -106,6 +113,15 @@ func absolute(setting, path string) error {
 		return nil
 	}
 	return fmt.Errorf("%s %q is not an absolute path", setting, path)
+}
+
+// webAddress returns an error unless the text is a URL of a server on this node, such as that of
+// another program's --health-addr.
+func webAddress(setting, text string) error {
+	if u, err := url.Parse(text); err != nil || u.Scheme != "http" || u.Host == "" {
+		return fmt.Errorf("%s %q is not a URL such as http://127.0.0.1:8123", setting, text)
+	}
+	return nil
 }
 
 func listenable(setting, addr string) error {

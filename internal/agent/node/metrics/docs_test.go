@@ -33,6 +33,6 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	docstest.LintMetrics(t, families)
-	const preface = "The agent serves `/metrics` at `--health-addr`, by default on the node's loopback, port 8123."
+	const preface = "The agent serves `/metrics` at `--health-addr`, by default on the node's loopback, port 8123, and to authorized users at `--metrics-addr`, if it is set."
 	scenario.Golden(t, "../../../../docs/reference/metrics-agent.md", docstest.Metrics("numalet-agent", preface, families))
 }
