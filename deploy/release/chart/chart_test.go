@@ -129,6 +129,8 @@ pools:
   - {name: cpu, nodeSelector: {pool: cpu}, gpu: false, settings: {reserved-cpus: 0-3, full-cores: true}}
   - {name: gpu, nodeSelector: {pool: gpu, example.com/gpu: ""}, tolerations: [{key: gpu, operator: Exists}], settings: {gpu-shares: 2}}
 gpu: {enabled: true, driverRoot: /run/nvidia/driver}
+nodeMetrics: {enabled: true, port: 9129}
+podMonitor: {enabled: true, tokenSecret: {name: scraper}}
 `},
 		"k3s": {Target{Release: "numalet", Namespace: "kube-numalet"}, `
 kubelet: {preset: k3s}
@@ -178,6 +180,7 @@ func TestSchemaRefuses(t *testing.T) {
 		"a short digest":            {`image: {digest: "sha256:abc"}`, "digest"},
 		"a text as a switch":        {`gpu: {enabled: "no"}`, "enabled"},
 		"a list as a setting":       {`pools: [{settings: {reserved-cpus: [0, 1]}}]`, "reserved-cpus"},
+		"a port out of range":       {`nodeMetrics: {port: 65536}`, "port"},
 		"metrics without a token":   {`podMonitor: {enabled: true}`, "name"},
 		"two pools without a name":  {`pools: [{nodeSelector: {a: b}}, {nodeSelector: {a: c}}]`, "each needs a name"},
 		"two pools, one everywhere": {`pools: [{name: a}, {name: b, nodeSelector: {a: c}}]`, "a nodeSelector"},
@@ -209,6 +212,10 @@ resources: [../crds, ../daemonset, ../admission]
 resources: [../cluster, ../controller/queueapi, ../controller/admission]
 components: [../gpu]
 `, `{checksums: false, gpu: {enabled: true}}`},
+		"metrics of nodes": {0, `
+resources: [../crds, ../daemonset, ../admission]
+components: [../nodemetrics]
+`, `{checksums: false, controller: {enabled: false}, nodeMetrics: {enabled: true}}`},
 		"containerd": {0, `
 resources: [../crds, ../daemonset, ../admission, ../containerd]
 `, `{checksums: false, controller: {enabled: false}, containerd: {installer: install}}`},

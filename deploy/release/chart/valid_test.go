@@ -26,6 +26,7 @@ pools:
 gpu: {enabled: true, driverRoot: /run/nvidia/driver}
 containerd: {installer: install}
 controller: {kubeSchedulerConfiguration: {apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration}}
+nodeMetrics: {enabled: true}
 podMonitor: {enabled: true, labels: {a: "1"}, tokenSecret: {name: scraper}}
 networkPolicy: {enabled: true}
 priorityQuota: {enabled: true, pods: 5000}

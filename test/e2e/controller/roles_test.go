@@ -13,16 +13,18 @@ import (
 )
 
 // manifests are the files in deploy that contain Roles or ClusterRoles.
-var manifests = []string{"deploy/daemonset/rbac.yaml", "deploy/containerd/rbac.yaml", "deploy/controller/rbac.yaml", "deploy/controller/queueapi/queueapi.yaml"}
+var manifests = []string{"deploy/daemonset/rbac.yaml", "deploy/containerd/rbac.yaml", "deploy/controller/rbac.yaml", "deploy/controller/queueapi/queueapi.yaml", "deploy/nodemetrics/rbac.yaml"}
 
 // roleTests has for each role the test that shows what fails without each permission of the role.
 var roleTests = map[string]string{
-	"numalet-agent":          "TestEveryPermissionOfTheAgentIsNeeded",
-	"numalet-containerd":     "TestEveryPermissionOfTheInstallerIsNeeded",
-	"numalet-controller":     "TestEveryPermissionIsNeeded",
-	"numalet-metrics-reader": "TestEveryPermissionOfReadersIsNeeded",
-	"numalet-queue-server":   "TestEveryPermissionIsNeeded",
-	"numalet-queue-view":     "TestEveryPermissionOfReadersIsNeeded",
+	"numalet-agent":               "TestEveryPermissionOfTheAgentIsNeeded",
+	"numalet-containerd":          "TestEveryPermissionOfTheInstallerIsNeeded",
+	"numalet-controller":          "TestEveryPermissionIsNeeded",
+	"numalet-metrics-reader":      "TestEveryPermissionOfReadersIsNeeded",
+	"numalet-agent-metrics":       "TestMetricsNeedARole", // of internal/agent
+	"numalet-node-metrics-reader": "TestMetricsNeedARole", // of internal/agent
+	"numalet-queue-server":        "TestEveryPermissionIsNeeded",
+	"numalet-queue-view":          "TestEveryPermissionOfReadersIsNeeded",
 }
 
 // rolesOf returns the names of the roles that a test covers.
