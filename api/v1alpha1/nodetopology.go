@@ -74,6 +74,12 @@ const ConditionCPUsUndisturbed = "CPUsUndisturbed"
 // NodeTopology of a node without GPUs does not have this condition.
 const ConditionGPUsHealthy = "GPUsHealthy"
 
+// NodeConditionGPUUnhealthy is the type of a condition of the Node. It says the same as the
+// condition GPUsHealthy of the NodeTopology, for clients that read only Nodes. As usual for
+// conditions of Nodes, such as DiskPressure, it is true while there is a problem. The prefix
+// keeps it apart from conditions of other programs, such as node-problem-detector.
+const NodeConditionGPUUnhealthy = "NumaletGPUUnhealthy"
+
 // NodeTopologyStatus is the hardware that the agent discovered and the CPUs that it
 // allocated. CPU lists are in the kernel's list format, such as "0-3,8". An online CPU that
 // no container can use (see the condition AllCPUsUsable) counts as offline.

@@ -82,8 +82,8 @@ func TestPoliciesInAnyNamespace(t *testing.T) {
 			checkAccount(t, regexp.MustCompile(m[1]))
 		}
 	}
-	if found != 10 {
-		t.Errorf("%d policies recognize an account, want four of the agent, four of the controller, and those of bindings and of tenants", found)
+	if found != 11 {
+		t.Errorf("%d policies recognize an account, want five of the agent, four of the controller, and those of bindings and of tenants", found)
 	}
 }
 

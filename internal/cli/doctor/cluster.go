@@ -117,7 +117,7 @@ func checkResources(_ context.Context, clients Clients) (Report, error) {
 // policies returns the names of the admission policies in deploy/admission that every cluster must
 // have.
 func policies() []string {
-	return []string{"numalet-bindings", "numalet-changes", "numalet-cpu-requests", "numalet-own-node", "numalet-own-pods", "numalet-own-topology", "numalet-tenants", "numalet-tolerance"}
+	return []string{"numalet-bindings", "numalet-changes", "numalet-cpu-requests", "numalet-own-node", "numalet-own-node-status", "numalet-own-pods", "numalet-own-topology", "numalet-tenants", "numalet-tolerance"}
 }
 
 func checkPolicies(ctx context.Context, clients Clients) (Report, error) {

@@ -104,17 +104,7 @@ func TestToleranceIsForSystemPods(t *testing.T) {
 // (numalet.dev/agent-not-ready, which keeps pods off a new node until its agent is ready) and the
 // label numalet.dev/exclusive-cpus.
 func TestAgentPatchesItsOwnNode(t *testing.T) {
-	client, config := server(t)
-	for _, name := range []string{"numalet-e2e-own", "numalet-e2e-other"} {
-		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{Taints: []corev1.Taint{
-			{Key: v1alpha1.TaintAgentNotReady, Effect: corev1.TaintEffectNoSchedule}, {Key: "other", Effect: corev1.TaintEffectNoSchedule},
-		}}}
-		if _, err := client.CoreV1().Nodes().Create(context.Background(), node, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { client.CoreV1().Nodes().Delete(context.Background(), name, metav1.DeleteOptions{}) })
-	}
-	agent := asAgent(config, "numalet-e2e-own")
+	agent := agentOfTwoNodes(t)
 	label := func(key string) string { return fmt.Sprintf(`{"metadata":{"labels":{%q:"true"}}}`, key) }
 	taints := func(keys ...string) string {
 		var list []string
@@ -144,6 +134,39 @@ func TestAgentPatchesItsOwnNode(t *testing.T) {
 	}
 }
 
+// TestAgentPatchesItsOwnNodeStatus sends patches of the status of nodes as an agent. The test checks
+// that the agent can change only the condition NumaletGPUUnhealthy of its own node.
+func TestAgentPatchesItsOwnNodeStatus(t *testing.T) {
+	agent := agentOfTwoNodes(t)
+	condition := func(kind, status string) string {
+		return fmt.Sprintf(`{"status":{"conditions":[{"type":%q,"status":%q}]}}`, kind, status)
+	}
+	removed := func(kind string) string {
+		return fmt.Sprintf(`{"status":{"conditions":[{"type":%q,"$patch":"delete"}]}}`, kind)
+	}
+	for name, tc := range map[string]struct{ node, patch, want string }{
+		"the condition":             {"numalet-e2e-own", condition(v1alpha1.NodeConditionGPUUnhealthy, "True"), ""},
+		"the condition's removal":   {"numalet-e2e-own", removed(v1alpha1.NodeConditionGPUUnhealthy), ""},
+		"other node's condition":    {"numalet-e2e-other", condition(v1alpha1.NodeConditionGPUUnhealthy, "True"), "may not change the status of node"},
+		"new condition":             {"numalet-e2e-own", condition("KernelDeadlock", "True"), "and nothing else"},
+		"the kubelet's condition":   {"numalet-e2e-own", condition("Ready", "False"), "and nothing else"},
+		"the removal of another":    {"numalet-e2e-own", removed("Ready"), "and nothing else"},
+		"all conditions":            {"numalet-e2e-own", `{"status":{"conditions":null}}`, "and nothing else"},
+		"capacity":                  {"numalet-e2e-own", `{"status":{"capacity":{"example.com/x":"1"}}}`, "and nothing else"},
+		"address":                   {"numalet-e2e-own", `{"status":{"addresses":[{"type":"Hostname","address":"x"}]}}`, "and nothing else"},
+		"version of the kubelet":    {"numalet-e2e-own", `{"status":{"nodeInfo":{"kubeletVersion":"x"}}}`, "and nothing else"},
+		"the condition and a label": {"numalet-e2e-own", `{"metadata":{"labels":{"zone":"x"}},"status":{"conditions":[{"type":"NumaletGPUUnhealthy","status":"True"}]}}`, "and nothing else"},
+		"own label":                 {"numalet-e2e-own", `{"metadata":{"labels":{"numalet.dev/exclusive-cpus":"true"}}}`, "and nothing else"},
+		"annotation":                {"numalet-e2e-own", `{"metadata":{"annotations":{"example.com/x":"x"}}}`, "and nothing else"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := agent.CoreV1().Nodes().Patch(context.Background(), tc.node, types.StrategicMergePatchType, []byte(tc.patch),
+				metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}, "status")
+			expect(t, err, tc.want)
+		})
+	}
+}
+
 // TestOwnLease checks that the agent can write the heartbeat Lease of its own node. The agent can
 // write neither the Lease of the controller's leader election nor that of another node.
 func TestOwnLease(t *testing.T) {
@@ -158,6 +181,25 @@ func TestOwnLease(t *testing.T) {
 		_, err := agent.CoordinationV1().Leases("default").Create(context.Background(), lease, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		expect(t, err, want)
 	}
+}
+
+// agentOfTwoNodes creates the nodes numalet-e2e-own and numalet-e2e-other, and returns a client of the
+// agent of the first one. Both nodes have the startup taint and another taint, and the conditions of
+// a kubelet and of an agent.
+func agentOfTwoNodes(t *testing.T) *kubernetes.Clientset {
+	client, config := server(t)
+	for _, name := range []string{"numalet-e2e-own", "numalet-e2e-other"} {
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{Taints: []corev1.Taint{
+			{Key: v1alpha1.TaintAgentNotReady, Effect: corev1.TaintEffectNoSchedule}, {Key: "other", Effect: corev1.TaintEffectNoSchedule},
+		}}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{
+			{Type: corev1.NodeReady, Status: corev1.ConditionTrue}, {Type: v1alpha1.NodeConditionGPUUnhealthy, Status: corev1.ConditionFalse},
+		}}}
+		if _, err := client.CoreV1().Nodes().Create(context.Background(), node, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { client.CoreV1().Nodes().Delete(context.Background(), name, metav1.DeleteOptions{}) })
+	}
+	return asAgent(config, "numalet-e2e-own")
 }
 
 // asAgent returns a client with the user info of the agent's bound token. The client is also in the
