@@ -40,9 +40,10 @@ type agent struct {
 	client     kubernetes.Interface
 	pods       *nodeapi.Pods
 	events     *nodeapi.Events
-	cluster    *cluster    // nil without numalet-controller
-	gpus       *gpus       // nil if Numalet assigns no GPUs on this node
-	holders    *gpuHolders // finds the pods that hold the node's GPUs; nil without numalet-controller, or if gpus is nil
+	cluster    *cluster      // nil without numalet-controller
+	gpus       *gpus         // nil if Numalet assigns no GPUs on this node
+	holders    *gpuHolders   // finds the pods that hold the node's GPUs; nil without numalet-controller, or if gpus is nil
+	gpuHealth  *gpuCondition // keeps the condition NumaletGPUUnhealthy of the Node up to date
 	cgroups    *cgroup.Cgroups
 	node       *node.Node
 	runtime    adapter // pins containers to their CPUs, by hooks of the container runtime (NRI) or by writing cgroups
@@ -99,6 +100,7 @@ func newAgent(ctx context.Context, cfg config.Agent, log logr.Logger) (_ *agent,
 		return nil, err
 	}
 	a.gpus = newGPUs(cfg, a.gpusChanged, log)
+	a.newGPUCondition()
 	registry := telemetry.NewRegistry("numalet-agent", telemetry.Version())
 	measured := metrics.New(registry)
 	a.measured = measured

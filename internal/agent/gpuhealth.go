@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
@@ -42,13 +43,14 @@ func (g *gpus) report(now *gpu.Inventory, warn func(message string)) {
 // gpusChanged is called when numalet-nvml has sent a new inventory.
 func (a *agent) gpusChanged() {
 	a.cluster.notify()
+	a.gpuHealth.notify()
 	a.gpus.report(a.gpus.latest(), func(message string) {
 		a.events.Warn(nodeapi.NodeRef(a.cfg.NodeName), EventGPUUnhealthy, message)
 	})
 }
 
 // gpusHealthy returns the condition GPUsHealthy of the NodeTopology. It returns no condition on a
-// node without GPUs.
+// node without GPUs. The condition of the Node is made from this one (gpuUnhealthy).
 func gpusHealthy(inventory *gpu.Inventory) []metav1.Condition {
 	units := inventory.Units()
 	if len(units) == 0 {
@@ -65,6 +67,18 @@ func gpusHealthy(inventory *gpu.Inventory) []metav1.Condition {
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, "Unhealthy", listed(unhealthy)
 	}
 	return []metav1.Condition{condition}
+}
+
+// gpuUnhealthy returns the condition NumaletGPUUnhealthy of the Node, which says the same as the given
+// condition GPUsHealthy of the NodeTopology. It returns nil on a node without GPUs.
+func gpuUnhealthy(healthy []metav1.Condition) *corev1.NodeCondition {
+	if len(healthy) == 0 {
+		return nil
+	}
+	status := map[metav1.ConditionStatus]corev1.ConditionStatus{
+		metav1.ConditionTrue: corev1.ConditionFalse, metav1.ConditionFalse: corev1.ConditionTrue, metav1.ConditionUnknown: corev1.ConditionUnknown,
+	}[healthy[0].Status]
+	return &corev1.NodeCondition{Type: v1alpha1.NodeConditionGPUUnhealthy, Status: status, Reason: healthy[0].Reason, Message: healthy[0].Message}
 }
 
 func inState(units []gpu.Unit, s gpu.State) (all []gpu.Unit) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/pkg/gpu"
 )
@@ -27,22 +28,31 @@ func TestGPUsHealthy(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		health []gpu.Health
-		want   string // status, reason and the end of the message of the condition; "" for no condition
+		want   string                 // status, reason and the end of the message of the condition; "" for no condition
+		node   corev1.ConditionStatus // status of the condition of the Node, which has the same reason and message
 	}{
-		"no GPUs":                 {nil, ""},
-		"healthy":                 {[]gpu.Health{ok, ok}, "True Healthy all GPUs of the node are healthy"},
-		"not monitored":           {[]gpu.Health{ok, unknown}, "Unknown NotMonitored GPU-1: no updates"},
-		"unknown without reason":  {[]gpu.Health{{}}, "Unknown NotMonitored GPU-0"},
-		"unhealthy before others": {[]gpu.Health{unknown, sick}, "False Unhealthy GPU-1: Xid 79; reboot the node"},
-		"many":                    {many, "and 3 more"},
+		"no GPUs":                 {nil, "", ""},
+		"healthy":                 {[]gpu.Health{ok, ok}, "True Healthy all GPUs of the node are healthy", "False"},
+		"not monitored":           {[]gpu.Health{ok, unknown}, "Unknown NotMonitored GPU-1: no updates", "Unknown"},
+		"unknown without reason":  {[]gpu.Health{{}}, "Unknown NotMonitored GPU-0", "Unknown"},
+		"unhealthy before others": {[]gpu.Health{unknown, sick}, "False Unhealthy GPU-1: Xid 79; reboot the node", "True"},
+		"many":                    {many, "and 3 more", "True"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""
-			for _, c := range gpusHealthy(inventory(tc.health...)) {
+			conditions := gpusHealthy(inventory(tc.health...))
+			for _, c := range conditions {
 				got += fmt.Sprintf("%s %s %s", c.Status, c.Reason, c.Message)
 			}
 			if !strings.HasSuffix(got, tc.want) || tc.want == "" && got != "" {
 				t.Errorf("condition %q, want %q", got, tc.want)
+			}
+			var want *corev1.NodeCondition
+			if tc.node != "" {
+				want = &corev1.NodeCondition{Type: "NumaletGPUUnhealthy", Status: tc.node, Reason: conditions[0].Reason, Message: conditions[0].Message}
+			}
+			if diff := cmp.Diff(want, gpuUnhealthy(conditions)); diff != "" {
+				t.Errorf("condition of the Node (-want +got):\n%s", diff)
 			}
 		})
 	}

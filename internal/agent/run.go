@@ -30,7 +30,7 @@ func (a *agent) run(ctx context.Context) error {
 	defer stop()
 	parts := []func(context.Context) error{
 		a.health.Run, a.pods.Run, a.node.Run, a.reconcileWhenListed, a.serveRuntime, a.callSystemd, a.mark, a.untaint, a.watchCPUs, a.kubelet.run,
-		a.foreign.Run, a.isolation.Run, a.confinement.Run,
+		a.foreign.Run, a.isolation.Run, a.confinement.Run, a.gpuHealth.run,
 	}
 	parts = append(parts, a.cluster.parts()...)
 	parts = append(parts, a.gpus.parts()...)

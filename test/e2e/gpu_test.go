@@ -36,12 +36,15 @@ func TestGPU(t *testing.T) {
 
 // withGPUs installs the fake NVIDIA driver and numalet-nvml, the program that reads the GPUs. It
 // waits until each GPU resource of the node has the given amount. When the test ends, it disables
-// GPUs again.
+// GPUs again, and checks that the agent removes the condition about GPUs from the Node.
 func withGPUs(ctx context.Context, t *testing.T, layout string, want map[string]int64) {
 	t.Helper()
 	t.Cleanup(func() {
 		must(t, cluster.Script(context.Background(), "./gpu/remove"))
 		rollOut(context.Background(), t)
+		removed, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		awaitNode(removed, t, gpuCondition(""))
 	})
 	must(t, cluster.Script(ctx, "./gpu/install", layout))
 	awaitNode(ctx, t, func(node *corev1.Node) string {

@@ -3,8 +3,10 @@
 package controller
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -28,6 +30,7 @@ func TestEveryPermissionOfTheAgentIsNeeded(t *testing.T) {
 	w.must(err)
 	lacking, kubeconfig := w.withdrawOnNode("numalet-agent")
 	w.rejected("rejected")
+	w.sick("node-00000")
 
 	dir := t.TempDir()
 	w.must(os.WriteFile(filepath.Join(dir, "static.yaml"), []byte("apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: static\n"), 0o600))
@@ -51,6 +54,11 @@ func TestEveryPermissionOfTheAgentIsNeeded(t *testing.T) {
 		_, err := w.api.CoordinationV1().Leases("numalet-system").Get(w.ctx, v1alpha1.HeartbeatName("node-00000"), metav1.GetOptions{})
 		return err == nil
 	})
+	w.await("the condition of the Node is removed", func() bool {
+		node, err := w.api.CoreV1().Nodes().Get(w.ctx, "node-00000", metav1.GetOptions{})
+		w.must(err)
+		return !slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == v1alpha1.NodeConditionGPUUnhealthy })
+	})
 	<-start("static-again", "static.yaml").Over() // now the agent tries to report why it does not start, and exits; the API server refuses the report
 	w.await("nothing is missing", lacking.done)
 	lacking.check()
@@ -68,5 +76,13 @@ func (w *world) rejected(name string) {
 	pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
 		Reason: v1alpha1.ReasonPlacementRejected, Message: "rejected"})
 	_, err := w.api.CoreV1().Pods("default").UpdateStatus(w.ctx, pod, metav1.UpdateOptions{})
+	w.must(err)
+}
+
+// sick sets the condition NumaletGPUUnhealthy of a node, as an agent with GPUs did earlier.
+func (w *world) sick(node string) {
+	w.Helper()
+	patch := fmt.Appendf(nil, `{"status":{"conditions":[{"type":%q,"status":"True"}]}}`, v1alpha1.NodeConditionGPUUnhealthy)
+	_, err := w.api.CoreV1().Nodes().PatchStatus(w.ctx, node, patch)
 	w.must(err)
 }
