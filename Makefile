@@ -126,7 +126,7 @@ e2e-controller: bin rig ## end-to-end tests of the controller with a real API se
 	go test -tags e2e -count=1 -v -timeout 40m ./test/e2e/controller -skip 'TestUI|TestBeside'
 	go -C deploy/release test -tags e2e -count=1 -v ./chart -run Install
 
-e2e-ecosystem: bin rig ## build Kueue, JobSet, the descheduler, the Vertical Pod Autoscaler and Karpenter, and test the controller with each of them on one API server
+e2e-ecosystem: bin rig helm ## build Kueue, JobSet, the descheduler, the Vertical Pod Autoscaler, Karpenter and the GPU Operator, and test Numalet with each of them on one API server
 	test/ecosystem
 	go test -tags e2e -count=1 -v ./test/e2e/controller -run TestBeside
 

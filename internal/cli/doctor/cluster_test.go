@@ -229,6 +229,15 @@ func TestCluster(t *testing.T) {
 		"another plugin":                 {func(w *world) { w.plugin("nvcr.io/nvidia/k8s-device-plugin:v0.18", true) }, "nvidia-plugin warning: NVIDIA's device plugin runs"},
 		"another plugin of a cloud":      {func(w *world) { w.plugin("gke.gcr.io/nvidia-gpu-device-plugin:1.2", true) }, "nvidia-plugin warning: NVIDIA's device plugin runs"},
 		"another plugin instead of ours": {func(w *world) { w.plugin("nvcr.io/nvidia/k8s-device-plugin:v0.18", false) }, "nvidia-plugin info: NVIDIA's device plugin runs, and numalet-nvml is not installed"},
+		"GPU feature discovery, with the image of the plugin": {
+			func(w *world) {
+				w.plugin("nvcr.io/nvidia/k8s-device-plugin:v0.18", true)
+				containers := &w.objects[len(w.objects)-2].(*appsv1.DaemonSet).Spec.Template.Spec.Containers
+				(*containers)[0].Command = []string{"gpu-feature-discovery"}
+				*containers = append(*containers, corev1.Container{Image: (*containers)[0].Image, Command: []string{"config-manager"}})
+			},
+			"",
+		},
 		"an exempt namespace": {
 			func(w *world) {
 				w.objects = append(w.objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "gpu-operator", Labels: map[string]string{v1alpha1.LabelEnforcement: "advisory"}}},

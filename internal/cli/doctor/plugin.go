@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"path"
 	"slices"
 	"strings"
 
@@ -36,6 +37,13 @@ func checkPlugin(ctx context.Context, clients Clients) (Report, error) {
 // Engine, nvidia-gpu-device-plugin.
 func isPlugin(set appsv1.DaemonSet) bool {
 	return set.Status.DesiredNumberScheduled > 0 && slices.ContainsFunc(set.Spec.Template.Spec.Containers, func(c corev1.Container) bool {
-		return strings.Contains(c.Image, "k8s-device-plugin") || strings.Contains(c.Image, "nvidia-gpu-device-plugin")
+		return strings.Contains(c.Image, "nvidia-gpu-device-plugin") ||
+			strings.Contains(c.Image, "k8s-device-plugin") && !slices.ContainsFunc(c.Command, isOtherProgram)
 	})
+}
+
+// isOtherProgram reports whether a word of a command is the name of a program in the image of
+// NVIDIA's device plugin that is not the plugin. These programs offer no GPUs to the kubelet.
+func isOtherProgram(word string) bool {
+	return slices.Contains([]string{"gpu-feature-discovery", "config-manager", "mps-control-daemon"}, path.Base(word))
 }
