@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -72,15 +71,7 @@ func metricsOf(t *testing.T, flags ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- server.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
+	scrapetest.Run(t, server)
 	return "https://" + server.Addr()
 }
 

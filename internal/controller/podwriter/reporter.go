@@ -143,30 +143,36 @@ func (r *Reporter) report(f failure) {
 // saysUnschedulable reports whether a pod already has the condition that it is unschedulable.
 // Another process, such as a former leader, may have written this condition.
 func (r *Reporter) saysUnschedulable(pod *sched.Pod) bool {
-	c := r.condition(pod)
-	return c != nil && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
+	return r.condition(pod).Reason == corev1.PodReasonUnschedulable
 }
 
 // says reports whether a pod already has the condition that reports the failure f.
 func (r *Reporter) says(f failure) bool {
 	c := r.condition(f.pod)
-	return c != nil && c.Status == corev1.ConditionFalse && c.Reason == f.reason && c.Message == f.message
+	return c.Reason == f.reason && c.Message == f.message
 }
 
-// condition returns the condition PodScheduled of the newest version of a pod that this process has
-// seen. It returns nil if there is none.
-func (r *Reporter) condition(pod *sched.Pod) *corev1.PodCondition {
+// condition returns the condition that a pod is not scheduled. It returns the zero value if the
+// newest version of the pod that this process has seen does not have this condition.
+func (r *Reporter) condition(pod *sched.Pod) corev1.PodCondition {
+	if now := r.seen(pod); now != nil {
+		for _, c := range now.Status.Conditions {
+			if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+				return c
+			}
+		}
+	}
+	return corev1.PodCondition{}
+}
+
+// seen returns the newest version of a pod that this process has seen. It returns nil if the pod is
+// gone, even if another pod has its name now.
+func (r *Reporter) seen(pod *sched.Pod) *corev1.Pod {
 	if r.newest == nil {
 		return nil
 	}
-	now := r.newest(pod.Namespace, pod.Name)
-	if now == nil || string(now.UID) != pod.UID {
-		return nil
-	}
-	for i := range now.Status.Conditions {
-		if c := &now.Status.Conditions[i]; c.Type == corev1.PodScheduled {
-			return c
-		}
+	if now := r.newest(pod.Namespace, pod.Name); now != nil && string(now.UID) == pod.UID {
+		return now
 	}
 	return nil
 }
@@ -310,8 +316,8 @@ func (r *Reporter) precondition(pod *sched.Pod) (version any, pending bool) {
 	if r.newest == nil {
 		return nil, true
 	}
-	now := r.newest(pod.Namespace, pod.Name)
-	if now == nil || string(now.UID) != pod.UID || now.Spec.NodeName != "" {
+	now := r.seen(pod)
+	if now == nil || now.Spec.NodeName != "" {
 		return nil, false
 	}
 	return now.ResourceVersion, true

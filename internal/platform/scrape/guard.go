@@ -29,7 +29,7 @@ const (
 	burst = 20
 )
 
-// guard asks the API server who has sent a request, and whether this user may send it.
+// guard asks the API server which user sent a request, and whether this user may send it.
 type guard struct {
 	client  kubernetes.Interface
 	log     logr.Logger

@@ -1,7 +1,6 @@
 package scrape
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -26,15 +25,7 @@ func TestOnlyAuthorizedUsers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- server.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
+	scrapetest.Run(t, server)
 	for name, tc := range map[string]struct {
 		path, token string
 		status      int

@@ -61,8 +61,8 @@ func (x *Index) Remove(uid string) {
 // Helped returns the pods of the index that fit a node, in any order. It checks the node's
 // resources (filter.Check), and the pod's own rules, such as its node selector (sched.Pod.Admits).
 // It does not check the filters of other systems (sched.Filter), such as those for volumes. A gang
-// counts as fitting if one of its members fits. A pod with exclusive CPUs counts
-// as fitting, too, if it takes more than a few attempts to find out.
+// counts as fitting if one of its members fits. A pod with exclusive CPUs counts as fitting, too, if
+// it takes more than a few attempts to find out.
 func (x *Index) Helped(node *sched.Node) (pods []*sched.Pod) {
 	unreserved := node
 	if node.Reserved != nil {
