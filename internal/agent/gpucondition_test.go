@@ -61,9 +61,9 @@ func TestGPUCondition(t *testing.T) {
 				client := fake.NewClientset(node)
 				var away atomic.Bool
 				away.Store(tc.steps[0].away)
-				writes := 0
+				var writes atomic.Int64
 				client.PrependReactor("patch", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
-					writes++
+					writes.Add(1)
 					return away.Load(), nil, errors.New("away")
 				})
 				a := &agent{client: client}
@@ -91,7 +91,7 @@ func TestGPUCondition(t *testing.T) {
 					}
 					time.Sleep(s.last)
 					synctest.Wait()
-					if diff := cmp.Diff(s.want, fmt.Sprintf("%s, written %d", a.conditionNow(t), writes)); diff != "" {
+					if diff := cmp.Diff(s.want, fmt.Sprintf("%s, written %d", a.conditionNow(t), writes.Load())); diff != "" {
 						t.Errorf("step %d (-want +got):\n%s", i, diff)
 					}
 				}
