@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help test check unit oracle generate verify lint tools bin image release helm rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-many e2e-skew e2e-systemd e2e-wide e2e-kinds e2e-crio e2e-controller e2e-rules e2e-started e2e-ecosystem ui-check alerts-check takeover faults perf perf-busy latency soak gpu-check fuzz matrix
+.PHONY: help test check unit unit-arm64 oracle generate verify lint tools bin image release helm rig rig-up rig-down rig-status rig-shell probe-image cluster demo e2e e2e-long e2e-many e2e-skew e2e-systemd e2e-wide e2e-kinds e2e-crio e2e-controller e2e-rules e2e-started e2e-ecosystem ui-check alerts-check takeover faults perf perf-busy latency soak gpu-check fuzz matrix
 
 IMAGE ?= localhost/numalet:dev
 VERSION ?=# the version of the release, which the programs report; if empty, they report what the Go tool recorded
@@ -18,6 +18,10 @@ unit: tools ## unit tests with the race detector, and tests of the Go modules de
 	go test -race ./...
 	go test -count=1 ./internal/testutil/archtest # without the test cache: this test runs go list, and the cache does not notice when the output of go list changes
 	for m in deploy/image deploy/release test/browser test/cluster; do go -C $$m test ./... || exit 1; done
+
+unit-arm64: ## unit tests of the agent, of the device plugin and of the packages that they use, built for arm64 and run in an emulator; 5 minutes
+	@test/tools arm64
+	GOARCH=arm64 go test -exec qemu-aarch64 ./pkg/topology/... ./pkg/cpuset/... ./pkg/gpu/... ./pkg/numaplan/... ./internal/agent/... ./internal/deviceplugin/...
 
 oracle: ## compare the choice of CPUs with that of the kubelet's static CPU manager; the build takes some minutes with cold caches
 	cd test/oracle && CGO_ENABLED=0 go test -trimpath ./...
@@ -97,6 +101,7 @@ e2e: rig ## end-to-end tests on a new test cluster
 	build/rig down
 	$(MAKE) cluster
 	$(ON_RIG) $(E2E) $(FLAVOUR) -skip '$(LONG)|Latency|ManyPods|RefusedStart|Skew|Wide'
+	$(ON_RIG) test -tags e2e -count=1 -v ./test/e2e/admission
 
 e2e-systemd: rig ## the end-to-end tests for nodes with systemd and its cgroup driver
 	build/rig down
