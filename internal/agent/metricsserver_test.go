@@ -62,7 +62,7 @@ func TestMetricsOnLoopbackOnly(t *testing.T) {
 // its URL.
 func metricsOf(t *testing.T, flags ...string) string {
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	text := `{apiVersion: v1, kind: Config, current-context: a, clusters: [{name: a, cluster: {server: "` + scrapetest.NewAPI(t).URL + `"}}], contexts: [{name: a, context: {cluster: a}}]}`
+	text := `{apiVersion: v1, kind: Config, current-context: a, clusters: [{name: a, cluster: {server: "` + scrapetest.NewAPI(t) + `"}}], contexts: [{name: a, context: {cluster: a}}]}`
 	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

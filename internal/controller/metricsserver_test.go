@@ -14,7 +14,7 @@ import (
 // and that the probes need no token.
 func TestMetricsNeedARole(t *testing.T) {
 	w := newWorld(t)
-	w.api = &rest.Config{Host: scrapetest.NewAPI(t).URL}
+	w.api = &rest.Config{Host: scrapetest.NewAPI(t)}
 	w.start("--profiling=true")
 	metrics, health := "https://"+w.controller.metrics.Addr(), "http://"+w.controller.health.Addr()
 	for name, tc := range map[string]struct {

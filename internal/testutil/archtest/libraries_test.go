@@ -37,7 +37,7 @@ func libraries() []foreign {
 		{"k8s.io/dynamic-resource-allocation", []string{"internal/controller/filters"}},
 		{"k8s.io/csi-translation-lib", []string{"internal/controller/filters"}},
 		{"k8s.io/apiserver", []string{"internal/controller/filters", "internal/controller/queueapi"}},
-		{"sigs.k8s.io/controller-runtime", []string{"internal/controller"}},
+		{"sigs.k8s.io/controller-runtime", []string{"internal/controller", "internal/platform/scrape"}},
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -19,17 +18,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 )
 
-// API is a fake API server that answers TokenReviews and SubjectAccessReviews. It takes each token
-// for the name of a user, except for the token "invalid". Only the user prometheus may get /metrics
-// and the paths below it.
-type API struct {
-	URL     string
-	Reviews atomic.Int32 // number of reviews that were requested
-}
-
-// NewAPI starts an API that runs until the test ends.
-func NewAPI(t testing.TB) *API {
-	api := &API{}
+// NewAPI starts a fake API server that answers TokenReviews and SubjectAccessReviews until the test
+// ends, and returns its URL. It takes each token for the name of a user, except for the token
+// "invalid". Only the user prometheus may get /metrics and the paths below it.
+func NewAPI(t testing.TB) (url string) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /apis/authentication.k8s.io/v1/tokenreviews", func(w http.ResponseWriter, r *http.Request) {
 		review := authenticationv1.TokenReview{}
@@ -49,13 +41,9 @@ func NewAPI(t testing.TB) *API {
 			review.Status.Allowed = review.Spec.User == "prometheus" && asked.Verb == "get" && (asked.Path == "/metrics" || strings.HasPrefix(asked.Path, "/metrics/"))
 		})
 	})
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		api.Reviews.Add(1)
-		mux.ServeHTTP(w, r)
-	}))
+	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-	api.URL = server.URL
-	return api
+	return server.URL
 }
 
 // answer reads a review, calls decide, which sets its status, and sends it back.
