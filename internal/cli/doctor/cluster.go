@@ -114,10 +114,15 @@ func checkResources(_ context.Context, clients Clients) (Report, error) {
 	return Report{{Status: Error, Found: fmt.Sprintf("%s lacks %s", group, strings.Join(missing, ", ")), Why: "agents cannot report their nodes, and the controller does not start", Remedy: "helm upgrade the chart, or kubectl apply -k deploy/crds"}}, nil
 }
 
-// policies returns the names of the admission policies in deploy/admission that every cluster must
-// have.
+// policies returns the names of the validating admission policies in deploy/admission, which every
+// cluster must have, in alphabetical order.
 func policies() []string {
-	return []string{"numalet-bindings", "numalet-changes", "numalet-cpu-requests", "numalet-own-node", "numalet-own-node-status", "numalet-own-pods", "numalet-own-topology", "numalet-tenants", "numalet-tolerance"}
+	return []string{
+		"numalet-bindings", "numalet-changes", "numalet-controller-jobs", "numalet-controller-objects", "numalet-controller-status",
+		"numalet-controller-volumes", "numalet-cpu-requests", "numalet-group-author", "numalet-group-deletion", "numalet-jobs",
+		"numalet-mirror-pods", "numalet-own-lease", "numalet-own-node", "numalet-own-node-status", "numalet-own-pods",
+		"numalet-own-topology", "numalet-tenant-use", "numalet-tenants", "numalet-tolerance",
+	}
 }
 
 func checkPolicies(ctx context.Context, clients Clients) (Report, error) {

@@ -2,6 +2,8 @@ package doctor
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -23,6 +25,7 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"sigs.k8s.io/yaml"
 
 	"github.com/numalet/numalet/api/v1alpha1"
 )
@@ -148,6 +151,35 @@ func (w *world) dynamic(t *testing.T) *fake.FakeDynamicClient {
 		})
 	}
 	return client
+}
+
+// TestPolicies checks that numalet doctor looks for each validating admission policy of
+// deploy/admission.
+func TestPolicies(t *testing.T) {
+	files, err := filepath.Glob("../../../deploy/admission/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var deployed []string
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for object := range strings.SplitSeq(string(text), "\n---\n") {
+			policy := admissionv1.ValidatingAdmissionPolicy{}
+			if err := yaml.Unmarshal([]byte(object), &policy); err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			if policy.Kind == "ValidatingAdmissionPolicy" {
+				deployed = append(deployed, policy.Name)
+			}
+		}
+	}
+	slices.Sort(deployed)
+	if diff := cmp.Diff(deployed, policies()); diff != "" {
+		t.Errorf("policies of deploy/admission (-) and of the check (+):\n%s", diff)
+	}
 }
 
 // TestCluster checks which finding each deviation from a healthy cluster causes.
