@@ -125,6 +125,8 @@ func TestAgentPatchesItsOwnNode(t *testing.T) {
 		"own label":                {"numalet-e2e-own", label(v1alpha1.LabelExclusiveCPUs), ""},
 		"other node":               {"numalet-e2e-other", label(v1alpha1.LabelExclusiveCPUs), "may not change node"},
 		"other label":              {"numalet-e2e-own", label("zone"), "and nothing else"},
+		"finalizer":                {"numalet-e2e-own", `{"metadata":{"finalizers":["example.com/x"]}}`, "and nothing else"},
+		"annotation":               {"numalet-e2e-own", `{"metadata":{"annotations":{"example.com/x":"x"}}}`, "and nothing else"},
 		"cordon":                   {"numalet-e2e-own", `{"spec":{"unschedulable":true}}`, "and nothing else"},
 	} {
 		t.Run(name, func(t *testing.T) {
