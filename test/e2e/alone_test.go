@@ -24,8 +24,15 @@ func alone(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
+	installWith(ctx, t, "controller.enabled=false")
+}
+
+// installWith upgrades the installation to one with the given values of the chart. When the test
+// ends, it installs Numalet with the chart's defaults again.
+func installWith(ctx context.Context, t *testing.T, values ...string) {
+	t.Helper()
 	t.Cleanup(func() { install(context.Background(), t) })
-	chart(ctx, t, "controller.enabled=false")
+	chart(ctx, t, values...)
 	rollOut(ctx, t)
 }
 

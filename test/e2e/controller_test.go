@@ -130,21 +130,27 @@ func countedBy(ctx context.Context, pod corev1.Pod) (e2eutil.Series, error) {
 	return e2eutil.ParseSeries(page)
 }
 
-// scraper returns a token of an account that may read the controller's metrics. An administrator
-// would create such an account for Prometheus.
+// scraper returns a token of an account that may read the controller's metrics.
 func scraper(ctx context.Context) (string, error) {
-	const name = "e2e-scraper"
+	return tokenOf(ctx, "e2e-scraper", "numalet-metrics-reader")
+}
+
+// tokenOf returns a token of a service account. It creates the account if there is none, and binds a
+// ClusterRole to it unless the role is "". An administrator would do the same for Prometheus.
+func tokenOf(ctx context.Context, name, role string) (string, error) {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if _, err := cluster.API.CoreV1().ServiceAccounts(system).Create(ctx, account, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		return "", err
 	}
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "numalet-metrics-reader"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: name, Namespace: system}},
 	}
-	if _, err := cluster.API.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-		return "", err
+	if role != "" {
+		if _, err := cluster.API.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+			return "", err
+		}
 	}
 	made, err := cluster.API.CoreV1().ServiceAccounts(system).CreateToken(ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 // that only interrupts and workqueues are kept off the CPUs.
 func TestIsolation(t *testing.T) {
 	ctx := start(t, 20*time.Minute, "resize", "balanced", "shared")
-	enableIsolation(ctx, t)
+	installWith(ctx, t, "pools[0].settings.isolation=true")
 	if !hasPartitions(ctx, t) {
 		create(ctx, t, isolated("resize", v1alpha1.IsolationFull, "3"))
 		must(t, cluster.AwaitEvent(ctx, "resize", "NumaletPartlyIsolated", "has no cpuset.cpus.exclusive"))
@@ -80,7 +80,7 @@ func TestIsolation(t *testing.T) {
 // isolated.
 func TestIsolationOffline(t *testing.T) {
 	ctx := start(t, 12*time.Minute, "held", "shared")
-	enableIsolation(ctx, t)
+	installWith(ctx, t, "pools[0].settings.isolation=true")
 	if !hasPartitions(ctx, t) {
 		t.Skip("the kernel has no cpuset partitions: run with -flavour backports")
 	}
@@ -98,15 +98,6 @@ func TestIsolationOffline(t *testing.T) {
 	awaitNewAgent(ctx, t, func() { must(t, plug(ctx, victim, 1)) })
 	checkPartition(ctx, t, "held", "isolated", after)
 	awaitCPUs(ctx, t, "shared", "c", cpuset.Range(0, 15).Minus(after))
-}
-
-// enableIsolation upgrades the installation to one with isolation. When the test ends, it disables
-// isolation again.
-func enableIsolation(ctx context.Context, t *testing.T) {
-	t.Helper()
-	t.Cleanup(func() { install(context.Background(), t) })
-	chart(ctx, t, "pools[0].settings.isolation=true")
-	rollOut(ctx, t)
 }
 
 func hasPartitions(ctx context.Context, t *testing.T) bool {

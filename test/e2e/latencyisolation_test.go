@@ -31,7 +31,7 @@ func TestLatencyIsolation(t *testing.T) {
 	if !hasPartitions(ctx, t) {
 		t.Skip("the kernel has no cpuset partitions: run with -flavour backports")
 	}
-	enableIsolation(ctx, t)
+	installWith(ctx, t, "pools[0].settings.isolation=true")
 	must(t, cluster.Copy(ctx, "/usr/bin/cyclictest", "/usr/local/bin/cyclictest"))
 	must(t, cluster.Copy(ctx, "/usr/lib/x86_64-linux-gnu/libnuma.so.1", "/usr/local/lib/libnuma.so.1"))
 	service := runOutside(ctx, t, "outside", "/usr/local/bin/probe noise -threads 16 -busy 3ms -every 200ms")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -28,12 +29,15 @@ func awaitReady() error {
 	return fmt.Errorf("the agent is not ready after three minutes: %s", last)
 }
 
-// metrics reads the metrics of the program at an address, and writes them to the writer `to`. If
-// the token is not empty, metrics sends the token, over HTTPS.
+// metrics reads the metrics of the program at an address, and writes them to the writer `to`. The
+// path is /metrics if the address has none. If the token is not empty, metrics sends the token, over
+// HTTPS.
 func metrics(to io.Writer, address, token string) error {
-	status, body, err := get(address, "/metrics", token)
+	address, path, _ := strings.Cut(address, "/")
+	path = "/" + cmp.Or(path, "metrics")
+	status, body, err := get(address, path, token)
 	if err == nil && !strings.Contains(status, " 200 ") {
-		err = fmt.Errorf("%s says %s to /metrics", address, status)
+		err = fmt.Errorf("%s says %s to %s", address, status, path)
 	}
 	if err != nil {
 		return err

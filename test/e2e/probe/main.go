@@ -7,7 +7,7 @@
 //	probe see [-for D]                           says in its termination message which GPUs, CPUs and memory nodes it has
 //	probe show                                   prints the allowed CPUs of process 1, the first process of the container
 //	probe ready                                  waits until the node's agent says that it is ready
-//	probe metrics [HOST:PORT [TOKEN]]            prints the metrics of the node's agent, or of the program at HOST:PORT
+//	probe metrics [HOST:PORT[/PATH] [TOKEN]]     prints the metrics of the node's agent, or of the program at HOST:PORT
 package main
 
 import (
