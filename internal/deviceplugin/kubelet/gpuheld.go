@@ -68,12 +68,12 @@ func (g *GPUs) running() map[types.NamespacedName]bool {
 // allocation is a device that the kubelet allocated to a container. It ends when the device is
 // known to be free again:
 //
-//   - If the kubelet has listed the device, the allocation ends when the kubelet no longer
-//     lists it. The kubelet lists the devices of app containers and sidecars once it has
-//     admitted their pod.
-//   - If the kubelet does not list the device within allocationGrace, there are two
+//   - If the kubelet's pod resources API has listed the device, the allocation ends when this API
+//     no longer lists it. The API lists the devices of app containers and sidecars once the kubelet
+//     has admitted their pod.
+//   - If the API does not list the device within allocationGrace, there are two
 //     possibilities: the kubelet did not admit the pod, or the container is an init container,
-//     whose devices the kubelet never lists. The device plugin API does not name the pod. So the
+//     whose devices the API never lists. The device plugin API does not name the pod. So the
 //     device may be in use by any pod that has such an init container when allocationGrace has
 //     passed, and the allocation ends when all these pods have ended. If the device plugin does
 //     not watch the pods, the allocation ends after allocationGrace.

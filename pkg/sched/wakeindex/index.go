@@ -130,8 +130,8 @@ func (x *Index) least(pod *sched.Pod) distbucket.Vector {
 // that differ by less than 0.4 % may have the same smallness.
 //
 // smallness does not simply negate the amount, or subtract it from a very large number. A search of
-// distbucket.Index would then skip fewer shapes. To skip a set of shapes at once, the search looks
-// at the largest smallness in the set. The index stores these largest numbers in a short
+// distbucket.Index would then skip fewer shapes, which are groups of pods that fit the same nodes. To
+// skip a set of shapes at once, the search looks at the largest smallness in the set. The index stores these largest numbers in a short
 // floating-point format, in which all negative numbers are the same, and small differences between
 // large numbers are rounded away.
 func smallness(amount int64) int64 {
