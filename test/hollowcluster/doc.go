@@ -1,5 +1,5 @@
 // Package hollowcluster simulates a cluster without machines, for tests and benchmarks. The API
-// server is real; the program rig (test/cluster) starts it. There are Node and NodeTopology
+// server is real; the program `rig` (test/cluster) starts it. There are Node and NodeTopology
 // objects, but no kubelets and no agents. The programs under test run as processes with their own
 // service accounts. The package also counts bound pods, and checks that no resource is assigned twice.
 //

@@ -16,11 +16,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Plane is a control plane without nodes, which the program rig (test/cluster) starts. For a
+// Plane is a control plane without nodes, which the program `rig` (test/cluster) starts. For a
 // control plane that was started in another way, only Kubeconfig and Dir are needed. The method Down
 // cannot stop such a control plane, and the method Kubectl runs the kubectl in PATH.
 type Plane struct {
-	Rig        string // path of the program rig
+	Rig        string // path of the program `rig`
 	Name       string
 	Kubeconfig string // path of the administrator's kubeconfig
 	Dir        string // for temporary files

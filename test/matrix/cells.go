@@ -10,7 +10,7 @@ import (
 )
 
 // row is a row of the table: a pair of minor versions, as for the flags --kubernetes and
-// --containerd of the program rig (test/cluster).
+// --containerd of the program `rig` (test/cluster).
 type row struct{ Kubernetes, Containerd string }
 
 func (r row) String() string { return "Kubernetes " + r.Kubernetes + ", containerd " + r.Containerd }

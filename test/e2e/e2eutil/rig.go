@@ -10,7 +10,7 @@ import (
 )
 
 // Rig is the machine under test: a virtual machine with NUMA nodes whose kubelet has joined a real
-// control plane. Bin is the path of the program rig (test/cluster), which manages such machines.
+// control plane. Bin is the path of the program `rig` (test/cluster), which manages such machines.
 type Rig struct {
 	Bin     string
 	Flavour string // kind of machine, such as plain or systemd

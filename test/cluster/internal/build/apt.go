@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// debianPackages returns the Debian packages that the program rig needs. The value for each package
+// debianPackages returns the Debian packages that the program `rig` needs. The value for each package
 // is the path of one of its files. If the file exists, installTools counts the package as
 // installed.
 func debianPackages() map[string]string {

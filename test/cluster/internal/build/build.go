@@ -1,4 +1,4 @@
-// Package build builds everything that the command rig starts: Kubernetes, the container runtime, a
+// Package build builds everything that the command `rig` starts: Kubernetes, the container runtime, a
 // kernel, images and root file systems. Each part is a directory in the cache (package artefact)
 // and is built once for each version.
 package build

@@ -13,7 +13,7 @@ import (
 // that the build needs.
 type Versions struct{ Kubernetes, Containerd string }
 
-// kubernetesVersions are the Kubernetes versions that the program rig can build, by minor version.
+// kubernetesVersions are the Kubernetes versions that the program `rig` can build, by minor version.
 // The directory kubeone has a file v1.NN.mod and a file v1.NN.sum for each, except for the default
 // version, which has go.mod and go.sum.
 var kubernetesVersions = map[string]string{
@@ -23,7 +23,7 @@ var kubernetesVersions = map[string]string{
 	"1.37": "v1.37.2",
 }
 
-// containerdVersions are the containerd versions that the program rig can build, by minor version.
+// containerdVersions are the containerd versions that the program `rig` can build, by minor version.
 var containerdVersions = map[string]string{
 	"2.0": "v2.0.14",
 	"2.2": "v2.2.9",
@@ -42,7 +42,7 @@ const (
 func DefaultVersions() Versions { return Versions{Kubernetes: "1.36", Containerd: "2.4"} }
 
 // Check replaces empty versions with the defaults. It returns an error for versions that the
-// program rig cannot build.
+// program `rig` cannot build.
 func (v Versions) Check() (Versions, error) {
 	d := DefaultVersions()
 	if v.Kubernetes == "" {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Client sends the few requests to the API server that the command rig needs.
+// Client sends the few requests to the API server that the command `rig` needs.
 type Client struct {
 	http *http.Client
 	url  string
@@ -41,7 +41,7 @@ func (c *Client) DeleteNode(ctx context.Context, name string) error {
 	return err
 }
 
-// Node is the part of a node's status that the command rig uses.
+// Node is the part of a node's status that the command `rig` uses.
 type Node struct {
 	Ready  bool
 	BootID string // changes with each boot of the machine

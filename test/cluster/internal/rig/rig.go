@@ -104,7 +104,7 @@ func (r *Rig) plane() (control.Plane, error) {
 	return p, nil
 }
 
-// moduleDir returns the directory of this module's sources, from which the command rig builds
+// moduleDir returns the directory of this module's sources, from which the command `rig` builds
 // programs for the machines.
 func moduleDir() (string, error) {
 	_, file, _, _ := runtime.Caller(0)
