@@ -13,6 +13,7 @@ import (
 
 	"github.com/numalet/numalet/internal/platform/config"
 	"github.com/numalet/numalet/internal/platform/telemetry"
+	"github.com/numalet/numalet/internal/testutil/runtest"
 	"github.com/numalet/numalet/internal/testutil/scrapetest"
 )
 
@@ -71,7 +72,7 @@ func metricsOf(t *testing.T, flags ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scrapetest.Run(t, server)
+	runtest.Run(t, server)
 	return "https://" + server.Addr()
 }
 

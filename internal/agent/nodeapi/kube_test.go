@@ -15,6 +15,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/testutil/runtest"
 	"github.com/numalet/numalet/pkg/workload"
 )
 
@@ -44,16 +45,8 @@ func running(t *testing.T, client *fake.Clientset, h Handlers) *Pods {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- pods.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("Run: %v", err)
-		}
-	})
-	if err := pods.WaitForSync(ctx); err != nil {
+	runtest.Run(t, pods)
+	if err := pods.WaitForSync(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return pods

@@ -3,7 +3,6 @@
 package kubelet
 
 import (
-	"context"
 	"flag"
 	"maps"
 	"os"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/numalet/numalet/internal/gpu/nvml"
 	"github.com/numalet/numalet/internal/platform/ghwcheck"
+	"github.com/numalet/numalet/internal/testutil/runtest"
 	"github.com/numalet/numalet/pkg/gpu"
 	"github.com/numalet/numalet/test/fakenvml"
 )
@@ -72,15 +72,7 @@ func monitor(t *testing.T, library string, publish func(*gpu.Inventory)) {
 		Open:    func() (nvml.Driver, error) { return nvml.Open(nvml.Options{Library: library, Machine: os.DirFS("/")}) },
 		Publish: publish, Tick: time.Tick(time.Second), Now: time.Now, MinFault: time.Minute, Log: testr.New(t),
 	})
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error)
-	go func() { done <- m.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	runtest.Run(t, m)
 }
 
 func logInventory(t *testing.T, inventory *gpu.Inventory) {

@@ -1,7 +1,6 @@
 package kubelet
 
 import (
-	"context"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
+	"github.com/numalet/numalet/internal/testutil/runtest"
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
@@ -295,14 +295,6 @@ func startGPUs(t *testing.T, root string, latest func() *gpu.Inventory) *Publish
 		After: func(time.Duration) <-chan time.Time { return time.After(time.Millisecond) },
 		Log:   testr.New(t), Metrics: prometheus.NewRegistry(),
 	})
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error)
-	go func() { done <- p.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("Run: %v", err)
-		}
-	})
+	runtest.Run(t, p)
 	return p
 }

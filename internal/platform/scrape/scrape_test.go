@@ -9,6 +9,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 
+	"github.com/numalet/numalet/internal/testutil/runtest"
 	"github.com/numalet/numalet/internal/testutil/scrapetest"
 )
 
@@ -22,7 +23,7 @@ func TestOnlyAuthorizedUsers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scrapetest.Run(t, server)
+	runtest.Run(t, server)
 	for name, tc := range map[string]struct {
 		path, token string
 		status      int
@@ -49,7 +50,7 @@ func TestWithoutAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scrapetest.Run(t, server)
+	runtest.Run(t, server)
 	if status, body := scrapetest.Get(t, "https://"+server.Addr()+"/metrics", "prometheus"); status != http.StatusInternalServerError || strings.Contains(body, "some metrics") {
 		t.Errorf("%d %q, want status 500", status, body)
 	}

@@ -3,7 +3,6 @@
 package scrapetest
 
 import (
-	"context"
 	"crypto/tls"
 	"encoding/json"
 	"io"
@@ -66,19 +65,6 @@ func answer(t testing.TB, w http.ResponseWriter, r *http.Request, review runtime
 	if err := json.NewEncoder(w).Encode(review); err != nil {
 		t.Error(err)
 	}
-}
-
-// Run runs a server until the test ends.
-func Run(t testing.TB, server interface{ Run(context.Context) error }) {
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- server.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
 }
 
 // Get sends a GET request, with the given token unless it is empty. It returns the status and the
