@@ -3,7 +3,7 @@
 // https://github.com/cncf-tags/container-device-interface/blob/v1.1.0/SPEC.md
 //
 // NVIDIA's library nvcdi, which implements Describer, determines the content of the
-// file. The Go library of CDI writes it. A healthy GPU that is not in the file gets
+// file. The CDI project's Go library writes it. A healthy GPU that is not in the file gets
 // unknown health, so that no container is allocated a device that the container
 // runtime cannot find.
 //
