@@ -4,6 +4,7 @@ package admission
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,9 +14,12 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
+
+	"github.com/numalet/numalet/api/v1alpha1"
 )
 
 const objects = "../../../api/v1alpha1/testdata/object/*.txt"
@@ -48,8 +52,8 @@ func TestObjects(t *testing.T) {
 }
 
 // customResources installs the custom resource definitions of deploy/crds. It waits until the API
-// server serves Tenants, and until the admission policy for Jobs (numalet.dev) is active. Then it
-// returns a client for the custom resources.
+// server serves objects of all of them, and until the admission policy for Jobs (numalet.dev) is
+// active. Then it returns a client for the custom resources.
 func customResources(t *testing.T) dynamic.Interface {
 	t.Helper()
 	_, config := server(t)
@@ -59,14 +63,25 @@ func customResources(t *testing.T) dynamic.Interface {
 	orphan.SetLabels(nil)
 	var served, kept error
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
-		_, served = collection(client, object(t, []byte(tenant))).List(context.Background(), metav1.ListOptions{})
+		served = listAll(client)
 		_, kept = collection(client, orphan).Create(context.Background(), orphan, dry)
 		if served == nil && kept != nil && strings.Contains(kept.Error(), ofNobody) {
 			return client
 		}
 	}
-	t.Fatalf("not in force after 30 s: tenants are served: %v; a job of nobody is refused: %v", served, kept)
+	t.Fatalf("not in force after 30 s: the custom resources are served: %v; a job of nobody is refused: %v", served, kept)
 	return nil
+}
+
+// listAll lists the objects of each custom resource definition of deploy/crds. The API server starts
+// to serve the definitions at different times.
+func listAll(client dynamic.Interface) error {
+	var failed []error
+	for _, resource := range []schema.GroupVersionResource{v1alpha1.GPUGroupResource(), v1alpha1.JobResource(), v1alpha1.NodeTopologyResource(), v1alpha1.TenantResource()} {
+		_, err := client.Resource(resource).List(context.Background(), metav1.ListOptions{})
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
 }
 
 // send sends the last object of a test case and returns the server's answer. If the test case has
