@@ -166,7 +166,10 @@ func (m *Mirror) RequeueNamespace(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for uid, pod := range m.mu.requests {
-		if now := m.tenant(pod.Pod); pod.Namespace == name && pod.request.Tenant != now {
+		if pod.Namespace != name {
+			continue
+		}
+		if now := m.tenant(pod.Pod); pod.request.Tenant != now {
 			request := *pod.request
 			request.Tenant, pod.request = now, &request
 			m.mu.requests[uid] = pod
