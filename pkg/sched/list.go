@@ -16,8 +16,8 @@ type Candidate struct {
 	// candidates of a pod that prefers no node to another.
 	Preference int64
 	Score      Score // computed by the policy of the pod's scheduling profile
-	// At is the pod's placement on this node. It is zero if the placement has to be computed when
-	// the node is chosen (filter.Profile.Try says when).
+	// At is the pod's placement on this node. For some pods (see filter.Profile.Try), the placement is
+	// computed only when the node is chosen, and At is zero until then.
 	At Placement
 }
 
@@ -35,7 +35,7 @@ func (c Candidate) Compare(other Candidate) int {
 type List struct {
 	Pod        *Pod
 	Candidates []Candidate
-	Planned    []Planned // for a gang, used instead of Candidates: its pods with their nodes; empty if too few pods fitted
+	Planned    []Planned // for a gang, used instead of Candidates: pods of the gang, each with its node; empty if too few pods fitted
 	FreedSeq   uint64    // value of nodestate.View.FreedSeq, which counts releases of resources, at the time when the nodes were read
 	NarrowSeq  uint64    // value of nodestate.View.NarrowSeq before the nodes were read; it counts changes after which pods may no longer fit nodes whose records are unchanged
 	Results    any       // what the additional filters found out about the pod before they checked single nodes (Filter.Begin); see Relay.Results
@@ -67,8 +67,8 @@ type Filter interface {
 	Check(*Node) Reason
 }
 
-// Relay is a Filter that can reuse the results of another instance. Begin then need not be called
-// in this instance, because the results include what Begin found out there.
+// Relay is a Filter that can reuse the results of another instance. These results include what
+// Begin found out in the other instance, so Begin need not be called in this instance.
 type Relay interface {
 	Filter
 	// Results returns what Begin found out about the current pod, for Resume of another instance. The
@@ -87,13 +87,13 @@ type Relay interface {
 // Preferring returns 0 for a pod, Prefer is not called for it.
 type Preferrer interface {
 	Filter
-	// Preferring returns how many nodes should be rated for the pod given to Begin. The argument is
-	// the number of nodes in the cluster. It returns 0 if the pod prefers no node to another.
+	// Preferring returns how many nodes should be rated for the pod given to Begin, or 0 if the pod
+	// prefers no node to another. The argument is the number of nodes in the cluster.
 	Preferring(nodes int) int
 	// Prefer rates the given nodes, which fit the pod given to Begin. It passes its ratings, one
 	// for each node, to the function in the parameter `choose`; a greater rating is better. This
 	// function, which the caller provides, returns the index of the node that the pod will probably
-	// get. The filter may remember this node: when it rates nodes for later pods, the pod may not
-	// be assigned yet, but counts as if it ran there.
+	// get. The filter may remember this node. When it then rates nodes for other pods, it counts this
+	// pod as if it ran on the remembered node, even if the pod is not assigned yet.
 	Prefer(nodes []*Node, choose func(ratings []int64) int)
 }

@@ -9,7 +9,7 @@ import (
 
 // Node is the record of one node: its resources, and how much of them is free. A record is
 // immutable, so goroutines may keep records while others make new ones. Every change makes a new
-// record with a higher version; the two records share all data that has not changed.
+// record with a higher version. The old and the new record share all data that has not changed.
 type Node struct {
 	Name    string
 	Version Version
@@ -53,7 +53,7 @@ type Node struct {
 // NUMANode is one NUMA node's exclusive CPUs and memory.
 type NUMANode struct {
 	ID                 topology.NodeID
-	CPUs, FreeCPUs     int // CPUs that are online and not reserved; with --full-cores, only those of whole cores
+	CPUs, FreeCPUs     int // CPUs that are online and not reserved; with the agent's flag --full-cores, rounded down to whole cores
 	Memory, FreeMemory Bytes
 }
 

@@ -17,13 +17,14 @@ type Pod struct {
 	Requests Amounts
 
 	// CPUPolicy distributes the CPUs of each container in Exclusive over NUMA nodes, unless the
-	// container names its NUMA nodes itself (podspec.Container.PerNode). Exclusive is in the order
-	// in which the containers run.
+	// container names its NUMA nodes itself (podspec.Container.PerNode). Exclusive has the
+	// containers with exclusive CPUs, in the order in which they run.
 	CPUPolicy podspec.Policy
 	Exclusive []podspec.Container
 	Seed      uint64 // seed for the choice between equally good NUMA nodes, if CPUPolicy is podspec.Random
 
-	// Effort limits the searches for the CPUs of Exclusive, if this Pod is a copy that Within made.
+	// Effort limits the searches for a distribution of the exclusive CPUs over NUMA nodes. It is nil
+	// (no such limit) unless this Pod is a copy that Within made.
 	Effort *numaplan.Effort
 
 	GPUs GPURequest
@@ -85,9 +86,10 @@ type Pod struct {
 func (p *Pod) LacksNeighbor() bool { return p.Gang == nil && p.Lacks != nil && p.Lacks() }
 
 // Within returns a copy of the pod for checks of many nodes. These checks together try only as many
-// ways to distribute the exclusive CPUs as the Effort allows. When it is used up, nodes are refused
-// with the code SearchCut, unless one of the first ways fits. If no container of the pod has
-// exclusive CPUs, Within returns the pod itself.
+// ways to distribute the exclusive CPUs as the Effort allows. When the Effort is used up, only a few
+// ways are tried on each further node. If none of these few ways fits, but there are others, the
+// node is refused with the code SearchCut. If no container of the pod has exclusive CPUs, Within
+// returns the pod itself.
 func (p *Pod) Within(e *numaplan.Effort) *Pod {
 	if len(p.Exclusive) == 0 {
 		return p

@@ -27,7 +27,7 @@ const (
 	SearchCut          // the search limit was reached before a placement was found
 	NoGPU              // too few GPUs of an allowed type have enough free capacity
 	Reserved           // the pod would fit if nothing were reserved on the node for another pod
-	Other              // Detail has the messages of another filter, one per line
+	Other              // a reason that has no code of its own; Detail has its messages, one per line
 	Anywhere           // the pod fits no node, for a reason that does not depend on the node; Detail has the reason
 )
 

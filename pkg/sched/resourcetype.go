@@ -9,18 +9,18 @@ import (
 const (
 	TypeCPU        = "cpu"
 	TypeAnyGPU     = "gpu"         // for a request, a GPU of any model; for a GPU in use, a GPU whose model is unknown
-	TypeUnknownGPU = "unknown-gpu" // in the queue, all GPUs and parts of GPUs that no node of the cluster has
+	TypeUnknownGPU = "unknown-gpu" // in the queue, the type of all pods that request GPUs, or parts of GPUs, of which no node has any
 )
 
-// ResourceType returns the type of resource that a pod waits for. Pods of one type share one order
-// in the queue. The types are:
+// ResourceType returns the type of resource that a pod waits for. In the queue, pods of the same
+// type compete with each other. The types are:
 //
 //	TypeCPU       no GPUs
 //	"T4"          GPUs of one model
 //	"A|B"         GPUs of several models, in alphabetical order
 //	TypeAnyGPU    GPUs of any model
-//	"T4-SHARED"   parts of one model, and "A-SHARED|B-SHARED" of several
-//	"SHARED"      parts of one kind (GPUPartRequest.Kind), of any model
+//	"T4-SHARED"   parts of GPUs of one model, or "A-SHARED|B-SHARED" for several models
+//	"SHARED"      parts of one kind (GPUPartRequest.Kind) of GPUs of any model
 func (p *Pod) ResourceType() string {
 	part := p.GPUs.Part
 	switch {

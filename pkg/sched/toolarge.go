@@ -5,10 +5,10 @@ import (
 	"iter"
 )
 
-// TooLarge compares a pod's requests for CPUs, memory and GPUs, in this order, with what the nodes
-// have in total. It returns a text about the first resource of which the pod requests more than
-// any node has. Such a pod does not fit even if all other pods end. TooLarge returns "" if there
-// is no such resource, or if there are no nodes.
+// TooLarge compares a pod's requests for CPUs, memory and GPUs, in this order, with what each node
+// has, free or in use. It returns a text about the first resource of which the pod requests more
+// than any node has. Such a pod does not fit even if all other pods end. TooLarge returns "" if
+// there is no such resource, or if there are no nodes.
 //
 // TooLarge compares the request for each resource with the node that has most of this resource. So
 // it may return "" although no single node has enough of all three.

@@ -35,14 +35,14 @@
 // to find the next node that fits. In the worst case, the maxima exclude no page although few nodes
 // fit, and the search reads all pages.
 //
-// The DistBuckets paper stores an array of child buckets in each bucket instead of a B-tree. An
-// operation then finds a child bucket by its index in the array. So it takes O(1) time for a fixed
-// number of possible coordinates. But the memory grows with the number of possible coordinates,
-// which is the product of capacity/θ over all dimensions. With θ = 1, CPU in millicores and memory
-// in MiB have 10¹¹ possible coordinates. If θ is so large that the arrays fit into memory, a leaf
-// bucket has thousands of nodes, which must be sorted within the bucket. Also, an update would have
-// to copy a whole array for each dimension, or change the arrays in place while readers wait. The
-// B-tree takes O(n) memory for n nodes and every θ, and its snapshots share pages.
+// The data structure in the DistBuckets paper has no B-tree: each bucket stores an array of its
+// child buckets. An operation finds a child bucket by its index in the array, so it takes O(1) time
+// for a fixed number of possible coordinates. But the memory grows with the number of possible
+// coordinates, which is the product of capacity/θ over all dimensions. With θ = 1, CPU in
+// millicores and memory in MiB have 10¹¹ possible coordinates. If θ is so large that the arrays fit
+// into memory, a leaf bucket has thousands of nodes, which must be sorted within the bucket. Also,
+// an update would have to copy a whole array for each dimension, or change the arrays in place while
+// readers wait. The B-tree takes O(n) memory for n nodes and every θ, and its snapshots share pages.
 //
 // # Concurrency
 //

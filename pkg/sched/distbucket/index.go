@@ -9,8 +9,9 @@ import (
 // Index is an index of nodes by their free resources, with which a scheduler finds nodes for a task
 // (see the package comment). One goroutine at a time may use it. Any number of goroutines may
 // search the views (snapshots) that View returns. For n nodes, Add, Update and Remove take O(log n)
-// time, except for an Add that has to give new labels to all nodes (see the method `relabel`). View
-// takes at most O(log n) time for each update since the last view, or O(1) if there is none.
+// time, except for an Add that has to give new labels (integers that stand for names) to all nodes
+// (see the method `relabel`). View takes at most O(log n) time for each update since the last view,
+// or O(1) if there was no update.
 //
 // An Index has two trees of nodes: one sorted by coordinate, and one sorted by name. A view has the
 // roots of both trees, whose pages no longer change, and the delta: the newest updates, which are
@@ -23,11 +24,11 @@ import (
 // delta, and 2.3 KB with it. (The figures are from BenchmarkDecide with dims=4, fill=0.5,
 // theta=coarse and the policy LeastFit.)
 //
-// The tree by name changes only when nodes are added or removed, or get new labels (relabel). Its
-// entries refer to the handles of nodes, and each handle refers to the newest state of its node. An
-// alternative was measured: to put each update into this tree, too. With that design, the policies
-// FirstFit and NextFit, which read the tree by name, were faster. But a decision with another
-// policy took 0.6 µs longer with 1,000 nodes, and 1.0 µs longer with 100,000 nodes.
+// The tree by name changes only when nodes are added or removed, or get new labels (see `relabel`).
+// Its entries refer to the handles of nodes, and each handle refers to the newest state of its
+// node. An alternative was measured: to put each update into this tree, too. With that design, the
+// policies FirstFit and NextFit, which read the tree by name, were faster. But a decision with
+// another policy took 0.6 µs longer with 1,000 nodes, and 1.0 µs longer with 100,000 nodes.
 //
 // Two simpler ways to let goroutines search while the index changes were measured and rejected:
 //
@@ -151,7 +152,7 @@ func (x *Index) insert(e *entry) {
 	x.byName.put(&entry{Node: Node{Name: e.Name, label: e.label}, handle: e.handle})
 }
 
-// flushDelta puts the updates of the delta into the tree by coordinate.
+// flushDelta puts the updates that the tree by coordinate lacks (the delta) into this tree.
 func (x *Index) flushDelta() {
 	if last := x.log.delta(); len(last) > 0 {
 		x.byCoord.apply(last)

@@ -158,10 +158,11 @@ func (m *matcher) previous(it *iterator) *entry {
 
 // atLeafStart is called after the method `previous` has returned an entry. It returns true if the
 // item before this entry in the page has a different key. Then the entry is the first of its leaf
-// bucket, and the caller can take it at once. If the result is false, the caller does not know
-// whether the entry is the first. It then needs two searches from the root: one to read the leaf
-// bucket from its start, and one to continue before it. The result true is common: if the amounts
-// of the nodes differ, most nodes are alone in their leaf bucket.
+// bucket (entries with equal coordinates), and the caller can take it at once. If the result is
+// false, the caller does not know whether the entry is the first. The caller then needs two searches
+// from the root: one to read the leaf bucket from its start, and one to continue before the bucket.
+// The result true is common: if the amounts of the nodes differ, most nodes are alone in their leaf
+// bucket.
 func (it *iterator) atLeafStart() bool {
 	at := it.path[it.depth-1]
 	return at.index > 0 && at.page.separators[at.index-1].key != at.page.separators[at.index].key

@@ -127,7 +127,7 @@ func leafRange(e *entry) keyRange {
 	return keyRange{prefix: e.coord, first: e.coordKey, last: e.coordKey, exclusive: e.exactKey}
 }
 
-// prefixRange returns the range of the bucket whose coordinates begin with x.
+// prefixRange returns the range of the bucket of all nodes whose coordinates begin with x.
 func prefixRange(x []int64) keyRange {
 	k, left, exact := packCoord(x)
 	if !exact {
@@ -143,8 +143,8 @@ func (r *keyRange) seekStart(t *tree) iterator { return t.seek(r.first, r.notBef
 func (r *keyRange) seekEnd(t *tree) iterator { return t.seek(r.last, r.after) }
 
 // seekAfterLabel returns the position in the tree before the first entry of the range whose label
-// is greater than the given label, or the end of the range if there is no such entry. The range must
-// be that of a leaf bucket.
+// (an integer that stands for the node's name) is greater than the given label, or the end of the
+// range if there is no such entry. The range must be that of a leaf bucket.
 func (r *keyRange) seekAfterLabel(t *tree, label key) iterator {
 	return t.seek(r.first, func(p *page, i int) bool {
 		if !r.exclusive {

@@ -45,12 +45,12 @@ func (x *Index) assignLabel(e *entry) bool {
 //
 //	label of the i-th node = i·⌊maxKey/(n+1)⌋
 //
-// It is called if no label is left between two neighbours. This is rare. When a node is inserted
-// between two neighbours later, the distance of its label to theirs is at least labelStride (2³²),
-// or half of the gap between these two labels if the gap is too small for that. So a gap smaller
-// than labelStride arises only where a new node gets the label in the middle of a gap. To use up a
-// gap of labelStride takes at least 32 nodes, each of which is added next to the one before.
-// relabel takes O(n log n) time for n nodes.
+// It is called if no label is left between two neighbours. This is rare. When a node is later
+// inserted between two neighbours, its label is at least labelStride (2³²) away from the label of
+// each neighbour. If the gap between the two labels is too small for that, the new label is in the
+// middle of the gap. So only such an insertion makes a gap smaller than labelStride. To use up a gap
+// of labelStride takes at least 32 nodes, each of which is inserted next to the node that was
+// inserted last. relabel takes O(n log n) time for n nodes.
 func (x *Index) relabel() {
 	all, step, at := x.byName, maxKey/key(x.Len()+1), noLabel
 	x.trees = newTrees()
@@ -119,11 +119,11 @@ func (p *page) firstAfterName(name string) int {
 // valid when the node changes or is removed, because the position depends only on the name.
 //
 // The cursor also has the label of the node, an integer that stands for the name, which saves a
-// search for the name. The label is valid in a view of the same index under two conditions. The
-// view must include the update of the node after which the cursor was made. Between this update
-// and the view, no node may have been removed, and relabel may not have been called: after a
-// removal, another node can get the label of the removed node, and the index does not record
-// which node was removed. In the views of another index, the position of the cursor is undefined.
+// search for the name. The label is valid in a view of the same index under two conditions. First,
+// the view must include the update that created the entry from which the cursor was made. Second, no
+// node was removed, and relabel was not called, between this update and the view. (After a removal,
+// another node can get the label of the removed node, and the index does not record which node was
+// removed.) In the views of another index, the position of the cursor is undefined.
 type Cursor struct {
 	name  string
 	label key    // the label of the node that the cursor was made of, or noLabel if there is none
@@ -133,9 +133,9 @@ type Cursor struct {
 // Cursor returns the position after the name of n. A view must have returned the node n.
 func (n *Node) Cursor() Cursor { return Cursor{n.Name, n.label, n.seq} }
 
-// labelOf returns the greatest label of a node before the position of a cursor, or noLabel if no
-// node is before it. It takes O(1) time if the cursor's label is valid in the view (see Cursor).
-// Otherwise it searches for the name, which takes O(log n) time for n nodes.
+// labelOf returns the label of the last node before the position of a cursor, or noLabel if no node
+// is before this position. It takes O(1) time if the cursor's label is valid in the view (see
+// Cursor). Otherwise it searches for the name, which takes O(log n) time for n nodes.
 func (v *View) labelOf(c Cursor) key {
 	if c.seq > v.relabelSeq && c.seq <= v.seq {
 		return c.label

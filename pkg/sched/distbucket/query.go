@@ -12,7 +12,7 @@ type Query struct {
 	Policy     Policy           // the order of the nodes that fit
 	Candidates []string         // names of the only nodes that the search may return; nil allows all nodes, an empty slice allows none
 	Accept     func(*Node) bool // is called for nodes with enough free resources, and returns false for a node that must not be returned; nil accepts all
-	After      Cursor           // the name after which the search begins: nodes with greater names come first, and then the others. With NextFit, this order is that of all nodes. With LeastFit and BestFit, it is only the order of nodes with equal coordinates. FirstFit and Random ignore the name
+	After      Cursor           // the name after which the search begins: nodes with greater names come first, and then the others. With NextFit, all nodes are in this order. With LeastFit and BestFit, only nodes with equal coordinates are in this order among each other. FirstFit and Random ignore the name
 	Task       string           // amounts that are reserved for this task count as free; see Reserving
 
 	// Rand is the random source of the policy Random. If it is nil, Random is the same as FirstFit.
@@ -92,8 +92,9 @@ func (v View) search(query Query) search {
 	return s
 }
 
-// start returns the label of the node behind which the search begins. The label is computed only
-// when it is first needed, because a search that finds no node does not need it.
+// start returns the label (an integer that stands for the name) of the node behind which the search
+// begins. The label is computed only when it is first needed, because a search that finds no node
+// does not need it.
 func (s *search) start() key {
 	if !s.startKnown {
 		s.startLabel, s.startKnown = s.chooseStart(), true
@@ -101,8 +102,8 @@ func (s *search) start() key {
 	return s.startLabel
 }
 
-// chooseStart returns the label of the node behind which the search begins: the label of the cursor
-// Query.After, the label of a random node, or noLabel to begin with the first name.
+// chooseStart computes the result of the method `start`: the label of the cursor Query.After, the
+// label of a random node, or noLabel if the search begins with the first name.
 func (s *search) chooseStart() key {
 	switch {
 	case s.Policy == FirstFit || s.Policy == Random:
@@ -144,8 +145,8 @@ func (s *search) compare(e, f *entry) int {
 	return c
 }
 
-// lap returns 0 for an entry whose name is behind the start of the search, and 1 for any other
-// entry. Entries with lap 0 come first.
+// lap returns 0 for an entry whose name comes after the start of the search (see the method
+// `start`), and 1 for any other entry. Entries with lap 0 come first.
 func (s *search) lap(e *entry) int {
 	if e.label > s.start() {
 		return 0

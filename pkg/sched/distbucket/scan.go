@@ -96,8 +96,8 @@ func (s *scan) take(e *entry) {
 }
 
 // leastFit appends to dst the nodes that fit, in the order of the policy LeastFit. It reads the
-// leaf buckets from the last to the first, and the entries of each leaf bucket in the order of
-// their names.
+// leaf buckets (nodes with equal coordinates) from the last to the first, and the entries of each
+// leaf bucket in the order of their names.
 func (s *scan) leastFit() {
 	t := &s.search.view.byCoord
 	it := t.end()
@@ -117,8 +117,8 @@ func (s *scan) leastFit() {
 }
 
 // bestFit appends to dst the nodes that fit, in the order of the policy BestFit. It reads the leaf
-// buckets from the first to the last, and the entries of each leaf bucket in the order of their
-// names.
+// buckets (nodes with equal coordinates) from the first to the last, and the entries of each leaf
+// bucket in the order of their names.
 func (s *scan) bestFit() {
 	t := &s.search.view.byCoord
 	it := t.start()
@@ -137,8 +137,8 @@ func (s *scan) bestFit() {
 	}
 }
 
-// scanLeaf appends to dst the nodes of a leaf bucket that fit. First it appends those with names
-// behind the start of the search, then the others.
+// scanLeaf appends to dst those nodes of a leaf bucket that fit. First it appends those whose names
+// come after the start of the search (see search.start), then the others.
 func (s *scan) scanLeaf(t *tree, leaf keyRange) {
 	from := s.search.start()
 	s.scanLeafUpTo(leaf.seekAfterLabel(t, from), leaf, maxKey)
@@ -148,7 +148,7 @@ func (s *scan) scanLeaf(t *tree, leaf keyRange) {
 }
 
 // scanNames appends to dst the nodes that fit, in the order of their names. First it appends those
-// with names behind the start of the search, then the others.
+// whose names come after the start of the search (see search.start), then the others.
 func (s *scan) scanNames() {
 	t, from := &s.search.view.byName, s.search.start()
 	s.scanNamesUpTo(t.seek(from, func(*page, int) bool { return false }), maxKey)
@@ -158,8 +158,9 @@ func (s *scan) scanNames() {
 }
 
 // scanNamesUpTo visits the nodes in the tree by name from the iterator's position up to the given
-// label, and appends to dst those that fit. It visits each of these nodes, because the tree by name
-// has no maxima (upper bounds of free amounts), by which it could skip pages.
+// label (an integer that stands for a name), and appends to dst those that fit. It visits each of
+// these nodes, because the tree by name has no maxima (upper bounds of free amounts), by which it
+// could skip pages.
 func (s *scan) scanNamesUpTo(it iterator, label key) {
 	var all matcher // matches all entries of the tree by name, because this tree has no free amounts; the loop reads the free amounts of each node from the view's entry of the node
 	for first := all.next(&it, label); first != nil; first = all.next(&it, label) {
@@ -174,8 +175,8 @@ func (s *scan) scanNamesUpTo(it iterator, label key) {
 	}
 }
 
-// scanLeafUpTo searches a leaf bucket from the iterator's position up to the given label, and
-// appends to dst the nodes that fit.
+// scanLeafUpTo searches a leaf bucket from the iterator's position up to the given label (an integer
+// that stands for a name), and appends to dst the nodes that fit.
 func (s *scan) scanLeafUpTo(it iterator, leaf keyRange, label key) {
 	for !s.full() {
 		e := s.next(&it, leaf.last)

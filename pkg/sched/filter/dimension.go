@@ -69,10 +69,12 @@ func (s Space) Amounts() (amounts Space) {
 
 // ParseDimension parses one of DimensionNames. For "gpus", "gpu-share" and "gpu-total", the text
 // may also have a colon and a type of GPU at the end, as in "gpus:H200". ParseDimension also
-// accepts the full name of any other resource if the name has a dot or is "ephemeral-storage". The
-// "numa-" dimensions compare free exclusive CPUs: all of a node, those of one NUMA node, and those
-// that can be spread evenly. The dimensions for GPUs compare the number of entirely free GPUs, the
-// largest free amount of a single GPU, and the sum of all free amounts.
+// accepts the full name of any other resource if the name has a dot or is "ephemeral-storage".
+//
+// The dimensions "numa-total", "numa-single" and "numa-spread" compare numbers of free exclusive
+// CPUs: of the whole node, of one NUMA node, and the number that can be spread evenly over all NUMA
+// nodes. The dimension "gpus" compares the number of entirely free GPUs, "gpu-share" the largest
+// free amount of a single GPU, and "gpu-total" the sum of the free amounts of all GPUs.
 func ParseDimension(text string) (Dimension, error) {
 	name, kind, _ := strings.Cut(text, ":")
 	for _, d := range ofGPUs() {

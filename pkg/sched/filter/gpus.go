@@ -21,7 +21,7 @@ type candidates struct {
 // candidatesFor returns the GPUs of a node from which the GPUs of a pod can be chosen. If there
 // are fewer such GPUs than the pod requests, it returns a reason instead. If the pod requests one
 // GPU and no exclusive CPUs, and no GPU group offers GPUs to it, candidatesFor returns only the
-// best GPU, and allocates no memory.
+// best GPU (see leastFree), and allocates no memory.
 func candidatesFor(pod *sched.Pod, node *sched.Node) (candidates, sched.Reason) {
 	var cs candidates
 	request := pod.GPUs

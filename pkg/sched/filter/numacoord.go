@@ -6,8 +6,9 @@ import (
 )
 
 // freeExclusive returns a node's coordinate in the dimension numa-total: the number of free
-// exclusive CPUs of all NUMA nodes together. The index compares it with the largest number of
-// exclusive CPUs that the containers of a pod use at the same time (peakExclusive).
+// exclusive CPUs of all NUMA nodes together. The index of nodes compares this number with the
+// largest number of exclusive CPUs that the containers of a pod use at the same time
+// (peakExclusive).
 func freeExclusive(node *sched.Node) int64 {
 	sum := int64(0)
 	for _, on := range node.NUMA {
@@ -21,9 +22,9 @@ func peakExclusive(pod *sched.Pod) int64 {
 }
 
 // largestFree returns a node's coordinate in the dimension numa-single: the largest number of free
-// exclusive CPUs on a single NUMA node. The index compares it with the number of exclusive CPUs of
-// a pod's largest container. It does so only for pods with the CPU policy "single", which puts all
-// CPUs of a container on one NUMA node.
+// exclusive CPUs on a single NUMA node. The index of nodes compares this number with the number of
+// exclusive CPUs of a pod's largest container. It does so only for pods with the CPU policy
+// "single", which puts all CPUs of a container on one NUMA node.
 func largestFree(node *sched.Node) int64 {
 	most := 0
 	for _, on := range node.NUMA {
@@ -36,8 +37,8 @@ func largestFree(node *sched.Node) int64 {
 // exclusive CPUs that can be spread evenly over all NUMA nodes. With the CPU policy "spread", each
 // of M NUMA nodes provides ⌊k/M⌋ CPUs, and k mod M of them provide one CPU more. If min is the
 // smallest number of free exclusive CPUs on a NUMA node, and n NUMA nodes have more than min, the
-// largest k is M·min + n. The index compares it with the number of exclusive CPUs of a pod's
-// largest container.
+// largest k is M·min + n. For pods with the CPU policy "spread", the index of nodes compares this k
+// with the number of exclusive CPUs of the pod's largest container.
 func evenFree(node *sched.Node) int64 {
 	if len(node.NUMA) == 0 {
 		return 0

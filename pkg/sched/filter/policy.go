@@ -9,15 +9,15 @@ import (
 
 // NodePolicy says which of the nodes that fit a pod is preferred. It is one of the policies of
 // the index of nodes (distbucket.Policy), or the policy "fragmentation" of package fragmentation.
-// The policy "fragmentation" prefers the node on which the pod makes the least free GPU capacity
-// useless to other pods. NodePolicy implements encoding.TextMarshaler and
+// The policy "fragmentation" prefers the node on which the pod makes as little free GPU capacity as
+// possible useless to other pods. NodePolicy implements encoding.TextMarshaler and
 // encoding.TextUnmarshaler.
 type NodePolicy struct {
 	Index distbucket.Policy
 	// Fragmentation means that package fragmentation orders the nodes. For two kinds of pods, the
-	// package orders only those nodes that a search with the policy Index has found. The first kind
-	// are pods that may be placed only on certain nodes, because the package cannot search only
-	// these nodes. The second kind are pods to which GPU groups offer GPUs
+	// package orders only those nodes that the index of nodes has found with the policy in the field
+	// Index. The first kind are pods that may be placed only on certain nodes, because the package
+	// cannot search only these nodes. The second kind are pods to which GPU groups offer GPUs
 	// (sched.GPURequest.Offer), because the package does not know GPU groups.
 	Fragmentation bool
 }

@@ -72,9 +72,9 @@ func (p *Profile) Unrank(name string) {
 //
 // In two cases, Try does not compute a placement for the candidate. First, if GPU groups offer GPUs
 // to the pod (GPURequest.Offer), the placement could be outdated before it is used, even if the
-// node's record does not change. Second, if the pod requests several GPUs, it would take more time
-// to choose them than everything else takes, and in most cases only one of the nodes that are
-// listed for the pod needs a placement.
+// node's record does not change. Second, if the pod requests several GPUs, to choose them would take
+// more time than everything else that Try does. In most cases, only one of the nodes that are listed
+// for the pod needs a placement.
 func (p *Profile) Try(pod *sched.Pod, node *sched.Node, also sched.Filter, scores *[]int64) (sched.Candidate, sched.Reason) {
 	var at sched.Placement
 	var why sched.Reason
@@ -115,7 +115,7 @@ func (p *Profile) Rate(pod *sched.Pod, node *sched.Node, scores *[]int64) sched.
 // rank appends the score of a node to the given slice, and returns the extended slice. For the
 // policies LeastFit and BestFit, the score has one number for each dimension of the profile: the
 // amount that is free on the node, divided by the granularity (Theta) and rounded up. For BestFit,
-// these numbers are negated, because a node with less free is better. For the other policies it
+// these numbers are negated, because a node with less free is better. For the other policies, rank
 // appends nothing, so nodes keep the order in which the search found them.
 func (p *Profile) rank(to []int64, pod *sched.Pod, node *sched.Node) []int64 {
 	if p.Policy != distbucket.LeastFit && p.Policy != distbucket.BestFit {

@@ -14,7 +14,7 @@ import (
 //	lost(n) = Σ p(m) · ( f(n, m) + s(n, m) )  over the kinds m of pods, p(m) their share
 //	f(n, m) = the free capacity of all GPUs of n                 if m does not fit n
 //	          the free capacity of the GPUs that m cannot use    otherwise
-//	s(n, m) = the capacity that stays free if n is filled up with pods of kind m only
+//	s(n, m) = the GPU capacity that stays free if n is filled up with pods of kind m only
 //
 // f is the measure of the scheduling policy FGD (see the package comment). It considers only
 // whether one more pod fits. So f does not change when the node's free CPUs become fewer, until

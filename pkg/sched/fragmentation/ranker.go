@@ -17,9 +17,9 @@ type Options struct {
 	GPUResource  string // name of the extended resource whose free amount is the number of free GPUs, for nodes whose GPUs have no IDs
 }
 
-// DefaultTimeConstant is the default of Options.TimeConstant, and also of the time constant of
-// tenants' fair-share scores. With it, a pod that was seen a week ago counts 2 % of a pod that is
-// seen now.
+// DefaultTimeConstant is the default of Options.TimeConstant. With this time constant, a pod that
+// was seen a week ago counts 2 % of a pod that is seen now. The fair-share scores of tenants have
+// the same default (fairshare.DefaultTimeConstant).
 const DefaultTimeConstant = 42 * time.Hour
 
 // Ranker ranks nodes for pods. It is safe for concurrent use. One lock guards all its data, which
@@ -34,10 +34,10 @@ const DefaultTimeConstant = 42 * time.Hour
 // slower: to compute the scores of all nodes for each pod, and to compute a node's scores for all
 // kinds whenever the node changes.
 //
-// Each pod that is seen changes the learned workload. Scores are computed with the measured
-// workload, an earlier copy of the learned workload. The measured workload is replaced by a new
-// copy only when the two differ much (mostDistance), because all scores must then be computed
-// again.
+// Each pod that is seen changes the learned workload, which says which requests are common. Scores
+// are computed with the measured workload, an earlier copy of the learned workload. The measured
+// workload is replaced by a new copy only when the two differ much (mostDistance), because all
+// scores must be computed again after a replacement.
 type Ranker struct {
 	options Options
 	mu      struct {
@@ -202,7 +202,8 @@ func (r *Ranker) machineOf(record *sched.Node) machine {
 	return m
 }
 
-// See adds a pod to the learned workload, if the pod requests GPUs and was not added before.
+// See adds a pod to the learned workload, which says which requests are common. It does nothing if
+// the pod requests no GPUs, or was added before.
 func (r *Ranker) See(pod *sched.Pod) {
 	r.see(pod.UID, requestOf(pod), time.Time{})
 }

@@ -25,7 +25,7 @@ type Assignment struct {
 	// GPUs can be told apart, Holding has the IDs of the GPUs.
 	WholeGPUs, Parts int
 	sched.Holding
-	Bound   bool // the API server has the binding; otherwise the scheduler has only decided it
+	Bound   bool // true: the API server has the pod's binding; false: the scheduler has only chosen the node
 	Foreign any  // the pod's sched.Pod.Foreign
 
 	entry *Entry
@@ -75,8 +75,8 @@ func (a *Assignment) SameCharges(was *Assignment) bool {
 }
 
 // Place assigns a pod to a node and releases the reservations under the pod's UID. The caller must
-// have checked that the pod fits the node. The argument `read` is the record of the node that it
-// checked. The argument `seen` is what NarrowSeq returned before the check. NarrowSeq counts
+// have checked that the pod fits the node. The argument `read` is the record of the node that the
+// caller checked. The argument `seen` is what NarrowSeq returned before the check. NarrowSeq counts
 // changes after which a pod may no longer fit a node although the node's record is the same, for
 // example because a pod with anti-affinity was placed on another node. Place returns false and
 // changes nothing in three cases: the node has a newer record than `read`, NarrowSeq has grown
@@ -173,7 +173,7 @@ func (s *State) Undo(decision sched.Decision) bool {
 	return true
 }
 
-// Holds reports whether a pod is assigned to a node.
+// Holds reports whether a pod is assigned to any node.
 func (s *State) Holds(uid string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

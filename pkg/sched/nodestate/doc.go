@@ -27,32 +27,33 @@
 // subscribers of the event's kind are called in the order in which they subscribed, while the
 // state's lock is held. So all subscribers see events in the same order. Subscribers are called
 // before the node's record changes. If resources may have become free, the method of the state that
-// makes the change also increases the counter freedSeq. At its end, it then calls the functions that
-// were added with OnFreed, which retry waiting pods (Undo does not call them; see below). The order
-// for one event is
+// makes the change also increases the counter freedSeq. At the end, this method calls the functions
+// that were added with OnFreed, which retry waiting pods. (It does not call them if only a
+// reservation was released. Undo does not call them either; see below.) The order for one event is
 //
 //	subscribers ─► freedSeq, if something becomes free ─► record ─► unlock ─► OnFreed
 //
-// Filters keep their own data about a node, such as its labels, in the node's Entry, and update it
-// as subscribers. Therefore, if a reader reads a record first and then the filters' data in the
-// Entry, the data is never older than the record. The data may be newer than the record. But an
-// event that changes the node, or what is free on it, also makes a newer record, and Place accepts
-// only the newest record. So if Place accepts the record with which a pod was checked, the result
-// of this check is still valid, as far as it depends on this node only. When a pod ends, first its
-// tenant's quota becomes free, then the node's resources become free, and then waiting pods are
-// retried.
+// Filters keep their own data about a node, such as the node's labels, in the node's Entry. A
+// subscriber updates this data. Therefore, if a reader reads a record first and then the filters'
+// data in the Entry, the data is never older than the record. The data may be newer than the record.
+// But an event that changes the node, or what is free on it, also makes a newer record, and Place
+// accepts only the newest record. So if Place accepts the record with which a pod was checked, the
+// result of this check is still valid, as far as it depends on this node only. When a pod ends,
+// first its tenant's quota becomes free, then the node's resources become free, and then waiting
+// pods are retried.
 //
 // A subscriber may take its own locks and call the queue (package queue). The lock order is state,
 // subscriber, queue. Subscribers and the queue may call only methods of the state that take no
-// lock, such as FreedSeq, Narrow, Entry, Record and CouldHold. Most other methods take the lock
-// again and would deadlock.
+// lock, such as FreedSeq, Narrow, Entry, Record and CouldHold. Most other methods take the state's
+// lock again and would deadlock.
 //
 // A record describes one node. But a change on one node may make pods unfit for another node, for
 // example by anti-affinity. The subscriber that updates the filters' data then calls the method
 // Narrow. After that, Place refuses decisions whose nodes were checked before the call of Narrow.
 //
 // Functions that were added with OnFreed are called without a lock, because they check all waiting
-// pods. They may run late, after another change. This is safe, because they only cause retries.
+// pods, which takes long. They may run late, after another change. This is safe, because they only
+// cause retries.
 // Undo, which removes the assignment of a pod that was not bound, does not call them. The reason is
 // that the pods of a gang are placed one after another, and if too few of them fit, all are undone.
 // The resources that Undo frees are those that the gang has just taken. If Undo called the

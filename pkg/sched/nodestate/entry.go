@@ -117,8 +117,8 @@ func (s *State) deleteUnused(entry *Entry) {
 	}
 }
 
-// setRecord sets the newest record of an entry, and marks the entry as stale in the indexes. The
-// argument `record` is nil if the node was removed.
+// setRecord sets the newest record of an entry, and marks the entry as stale, because the indexes do
+// not have this record yet. The argument `record` is nil if the node was removed.
 //
 // The version of the new record is the version of the old record plus 1. If there is no old record,
 // it is the number of changes of all records so far, including this one. No record has a version

@@ -45,7 +45,7 @@ type Event struct {
 
 // Subscriber is called for events, under the state's lock and before the node's record
 // changes. All subscribers see the events in the same order. A subscriber must not call methods of
-// the state that take its lock.
+// the state that take this lock.
 type Subscriber func(Event)
 
 // Subscribe adds a subscriber of the given kinds of events, or of all kinds if none is given.

@@ -9,12 +9,12 @@ import (
 
 // updateIndexes makes a new view. It first updates the indexes with the newest records of the stale
 // entries, whose nodes have changed since the last update. If another goroutine is updating the
-// indexes, it does nothing.
+// indexes, updateIndexes does nothing.
 //
 // A profile may have a ranker, which keeps its own order of the nodes (filter.Profile.Ranker). If a
-// ranker panics and the panic is recovered, the next update continues behind the entry at which the
-// ranker panicked. That entry is updated only when its node changes again, so that one node cannot
-// prevent all updates.
+// ranker panics while it handles an entry, and the panic is recovered, the next update begins with
+// the entry after that one. The entry at which the ranker panicked is updated only when its node
+// changes again, so that one node cannot prevent all updates.
 func (s *State) updateIndexes() {
 	if !s.indexing.TryLock() {
 		return
@@ -37,8 +37,9 @@ func (s *State) updateIndexes() {
 
 // Callers of the methods below must hold the lock of s.indexing.
 
-// takeStale moves the stale entries to s.indexing.due. It returns a new view, to which the contents
-// of the updated indexes have yet to be added.
+// takeStale moves the stale entries, whose nodes have changed since the last update, to
+// s.indexing.due. It returns a new view, to which the contents of the updated indexes have yet to be
+// added.
 func (s *State) takeStale() *View {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,9 +111,10 @@ func (e *Entry) enterIndex(index *distbucket.Reserving, handle *distbucket.Handl
 	}
 }
 
-// held returns the reserved amounts of a node. The parameter `free` has what is free on the node,
-// including what is reserved. The parameter `left` has what pods without the reservation may use of
-// it. The function stores the difference of the two in the slice `left`, and returns this slice.
+// held returns the reserved amounts of a node. The parameter `free` has the free amounts of the
+// node, including what is reserved. The parameter `left` has the free amounts without what is
+// reserved. The function stores the difference of the two in the slice `left`, and returns this
+// slice.
 func held(free, left []int64) []int64 {
 	for d := range left {
 		left[d] = max(0, free[d]-left[d])

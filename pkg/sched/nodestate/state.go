@@ -94,7 +94,7 @@ func (s *State) FreedSeq() uint64 { return s.freedSeq.Load() }
 // also reads the new data.
 func (s *State) Narrow() { s.narrowed.Add(1) }
 
-// NarrowSeq returns how often Narrow was called since the start. It takes no lock.
+// NarrowSeq returns how often Narrow was called since New made the state. It takes no lock.
 func (s *State) NarrowSeq() uint64 { return s.narrowed.Load() }
 
 // Profile returns the scheduling profile with the given name. If the name is empty or unknown, it
