@@ -19,7 +19,8 @@ type Notify func(topics []sched.Topic, helps func(*sched.Pod) bool)
 // Outdated is called when the explanations of why some pods wait become outdated. The parameter
 // `rules` is the key of these pods' rules (sched.Pod.NodeRules). The rules of a pod are its node
 // selector, required node affinity and tolerations. Explanations become outdated when a node is
-// added or removed, or when a change of a node changes whether or why the node refuses these pods.
+// added or removed, or when a change of a node changes whether the node refuses these pods, or why
+// it does.
 type Outdated func(rules string)
 
 // announcer retries waiting pods when a node changes, and when another pod is bound, changes or is
@@ -30,7 +31,7 @@ type announcer struct {
 	cluster  *Cluster
 	notify   Notify
 	outdated Outdated
-	topics   []sched.Topic // memory that is reused for each event; the state of the nodes calls its subscribers one at a time, so no two events use it at the same time
+	topics   []sched.Topic // memory that is reused for each event; the state of the nodes calls its subscribers one at a time, so no two events use this memory at the same time
 }
 
 // Announce subscribes to the state of the nodes. From then on, it calls the function given as
@@ -41,8 +42,8 @@ type announcer struct {
 //
 // The node of a pod is decided some milliseconds before the pod is bound. Such a placed pod is
 // announced only when it is bound. So no pod is retried in vain because of a placed pod whose
-// Binding then fails. Also, the committer (the goroutine that decides the nodes) need not wait for
-// the announcement.
+// Binding fails afterwards. Also, the committer (the goroutine that decides the nodes) need not
+// wait for the announcement.
 func (c *Cluster) Announce(notify Notify, outdated Outdated) {
 	a := &announcer{cluster: c, notify: notify, outdated: outdated}
 	c.state.Subscribe(a.observe, nodestate.Bound, nodestate.Released, nodestate.Undone, nodestate.NodeChanged)

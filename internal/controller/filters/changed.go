@@ -6,10 +6,11 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Changed returns a copy of a pod. The filters handle this copy as if it had another spec. The
-// function given as `change` gets a copy of the spec, changes this copy in place, and returns
-// whether it changed anything. If `change` returns false, Changed returns nil. The field Requests
-// stays that of the given pod, even if the changed spec has other requests.
+// Changed returns a copy of a pod with a changed spec. The filters handle the copy as if the pod
+// had this spec. The function given as `change` gets a copy of the pod's spec, changes this spec in
+// place, and returns whether it changed anything. If `change` returns false, Changed returns nil.
+// The returned pod keeps the field Requests of the given pod, even if the changed spec has other
+// requests.
 func (r Reader) Changed(pod *sched.Pod, change func(*v1.PodSpec) bool) (*sched.Pod, error) {
 	of, ok := pod.Foreign.(*Pod)
 	if !ok {

@@ -14,7 +14,7 @@ import (
 // filters such a pod, it stores the number that the next change will have. This number is called
 // the mark. The committer (which decides the node) filters the pod later, and then reads only the
 // few changes since this mark. They show on which nodes the pod may no longer fit, so the committer
-// does not count the pods on all these nodes again.
+// need not count pods on many nodes again.
 type changes struct {
 	mu   sync.RWMutex
 	ring [maxChanges]change

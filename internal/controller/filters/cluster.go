@@ -13,15 +13,16 @@ import (
 
 // Cluster has the nodes and pods in the form that kube-scheduler's filters read. It is a subscriber
 // of the state of the nodes (package nodestate). The filters of all proposers and of the committer
-// share one Cluster. Any goroutine may call its methods. Only the state calls Observe.
+// share one Cluster. Any goroutine may call its methods, except Observe: only the state calls
+// Observe.
 //
 // A nodeInfo is a node with its pods, in the form that the plugins read. It is stored in the node's
 // entry (nodestate.Entry), and is immutable. After a change, a new nodeInfo is stored before the
-// node's new record (sched.Node). So the nodeInfo is never older than the record. This matters for
-// most pods, whose fit on a node depends on nothing but this node: the result of a check of the
-// node stays valid until the node's record changes. Readers of a nodeInfo take no lock. A pod may
-// be bound to another node than the one to which it was assigned. It then counts on both nodes for
-// a moment.
+// node's new record (sched.Node). So the nodeInfo is never older than the record. For most pods,
+// the fit on a node depends only on this node. If such a pod was checked on a node, the result
+// stays valid until the node's record changes. Readers of a nodeInfo take no lock. A pod may be
+// bound to another node than the one to which it was assigned. It then counts on both nodes for a
+// moment.
 //
 // The time to apply a change grows with the number of pods on the changed node, and for some
 // changes of a node (see sameForRules) also with the number of cached node sets. A node set has the

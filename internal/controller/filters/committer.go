@@ -20,7 +20,7 @@ type Committer struct {
 	Proposer
 	quotas   Quotas   // nil for none
 	still    still    // nodes on which the current pod may no longer fit, because of changes since a proposer filtered it; empty for most pods
-	reserved sync.Map // *reserved by pod UID, from Reserve until Bind succeeds or Unreserve is called
+	reserved sync.Map // values of type *reserved, by pod UID; a value is stored by Reserve, and removed when Bind succeeds or Unreserve is called
 }
 
 // Quotas checks whether a scheduling decision exceeds a quota of the pod's tenant. Check returns an

@@ -15,7 +15,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Configuration has the settings of a KubeSchedulerConfiguration that Numalet supports. It is
+// Configuration has those settings of a KubeSchedulerConfiguration that Numalet supports. It is
 // immutable.
 type Configuration struct {
 	profiles    []config.KubeSchedulerProfile // the first one is also for pods with an unknown scheduler name
@@ -28,7 +28,7 @@ type Configuration struct {
 // Options are the settings of the filters that do not come from a KubeSchedulerConfiguration.
 type Options struct {
 	SchedulerName string // scheduler name of the default profile; the default profile is left out if the file has a profile of this name
-	GPUResource   string // resource name of whole GPUs; a profile must not ignore it
+	GPUResource   string // name of the resource that counts whole GPUs; a profile must not ignore this resource (ignoredResources, ignoredResourceGroups)
 	Rated         int    // how many nodes are rated for a pod that prefers some nodes to others
 }
 
@@ -80,7 +80,8 @@ func ReadConfiguration(text []byte, o Options) (*Configuration, error) {
 	return c, nil
 }
 
-// SchedulerNames returns the names in spec.schedulerName of the pods that Numalet schedules.
+// SchedulerNames returns the scheduler names of the profiles. Numalet schedules the pods that have
+// one of these names in spec.schedulerName.
 func (c *Configuration) SchedulerNames() (all []string) {
 	for _, p := range c.profiles {
 		all = append(all, p.SchedulerName)

@@ -15,9 +15,9 @@ import (
 // required pod affinity. (For a pod of a gang, another pod of the gang may match.) Second, each pod
 // needs a node of its own because of anti-affinity, and the rules of the pods do not admit enough
 // nodes. In all other cases, CouldHold returns true, even if the nodes are too small, because it
-// does not compare amounts of resources. It reads only cached sets of nodes: if no set is cached
-// for some rules, they count as admitting enough nodes. CouldHold takes no lock. Its time is
-// proportional to the number of pods.
+// does not compare amounts of resources. It reads only cached sets of nodes: rules for which no set
+// is cached count as admitting enough nodes. CouldHold takes no lock. Its time is proportional to
+// the number of pods.
 func (c *Cluster) CouldHold(pods []*sched.Pod, need int) bool {
 	first, apart := pods[0].Foreign.(*Pod), true
 	refused := 0

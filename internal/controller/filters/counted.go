@@ -31,8 +31,8 @@ const affinityState = fwk.StateKey("PreFilter" + names.InterPodAffinity)
 // prepareAlike runs PreFilter for the current pod of a gang that is being planned. It does not let
 // the plugin InterPodAffinity count pods on many nodes again, but reuses the plugin's state (see
 // the type `counted`) for an earlier pod of the gang with equal affinity terms. It returns false if
-// there is no such state, or if it cannot be reused. The caller must then run PreFilter of all
-// plugins.
+// there is no such state, or if the state cannot be reused. The caller must then run PreFilter of
+// all plugins.
 func (p *Proposer) prepareAlike() bool {
 	known := p.lister.planned.counted[p.lister.alike()]
 	if known == nil || p.runner.affinity == nil || p.beginLocal().Refuses() || p.only != nil {
@@ -66,8 +66,8 @@ func (p *Proposer) keepCounted() {
 
 // alike returns a key for the current pod of a gang that is being planned. If two pods of the gang
 // have the same key, PreFilter of the plugin InterPodAffinity computes the same state for both. The
-// key is "" if the state cannot be reused for other pods. It is also "" if no pods are planned. So
-// the first pod of a gang has no key: before it, no pods are planned, as for a pod without a gang.
+// key is "" if the state cannot be reused for other pods. It is also "" if no other pods are
+// planned, as for the first pod of a gang and for a pod without a gang.
 func (l *lister) alike() string {
 	if len(l.planned.pods) == 0 || len(l.pod.spread) > 0 || !l.pod.wide {
 		return ""

@@ -2,10 +2,11 @@
 // ports and volumes have the same meaning as with kube-scheduler.
 //
 // Cluster has the data that the plugins read. Numalet's scheduler (package pipeline) has several
-// proposers, which list nodes for pods, and one committer, which assigns the pods to nodes. Both
-// run the plugins on the few nodes that an index selects: a proposer with a Proposer, and the
-// committer with a Committer. The package does not search for nodes. It checks whether a node has
-// room for a pod, but does not rate nodes by their free resources.
+// proposers, which list nodes for pods, and one committer, which assigns the pods to nodes. A
+// proposer runs the plugins through a Proposer, and the committer runs them through a Committer.
+// They run the plugins only on the few nodes that an index of free resources selects. The package
+// does not search for nodes. It checks whether a node has room for a pod, but does not rate nodes
+// by their free resources.
 //
 //	cluster := filters.NewCluster(state)
 //	state.Subscribe(cluster.Observe)

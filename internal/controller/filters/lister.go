@@ -15,9 +15,9 @@ import (
 
 // lister gives the data of the cluster to the instances of kube-scheduler's framework that belong
 // to one Proposer. It gives the data that matters for the current pod, the pod that is being
-// filtered. The framework asks for a list of all nodes in every scheduling cycle. The lister
-// returns an empty list if the pod has neither required (anti-)affinity nor required topology
-// spread, because its filters then do not read the list.
+// filtered. The framework asks for a list of all nodes in every scheduling cycle. If the pod has
+// neither required (anti-)affinity nor required topology spread, the filters do not read this list,
+// so the lister returns an empty list.
 type lister struct {
 	cluster    *Cluster
 	namespaces corelisters.NamespaceLister

@@ -15,7 +15,7 @@ import (
 // plugins compare are stored in the nodeInfo itself, and not behind pointers. With 100,000 nodes,
 // each pointer would cost a cache miss.
 //
-// The methods of framework.NodeInfo change it in place. A nodeInfo is immutable instead: the
+// The methods of framework.NodeInfo change a NodeInfo in place. But a nodeInfo is immutable: the
 // functions below return a new nodeInfo, which may share unchanged parts with the old one.
 type nodeInfo struct {
 	// open is true if the node is neither cordoned nor tainted. For such a node, the plugins that
@@ -88,9 +88,10 @@ func withoutPod(old *nodeInfo, pod *framework.PodInfo) *nodeInfo {
 	return next
 }
 
-// withVersion returns a copy of the nodeInfo `old` with another version (`now`) of one of its pods. A
-// pod that was just bound as decided needs only one copy, because its amounts were not computed again
-// (see NewBoundPod). Any other version is removed and added.
+// withVersion returns a copy of the nodeInfo `old` with another version (`now`) of one of its pods.
+// If the pod was just bound as decided, both versions share the computed amounts of resources (see
+// NewBoundPod), and one copy of the nodeInfo is enough. Otherwise withVersion makes two copies: it
+// removes the old version, and then adds the new one.
 func withVersion(old *nodeInfo, was, now *framework.PodInfo) *nodeInfo {
 	if was.CalculateResource().Resource != now.CalculateResource().Resource || rare(was.Pod) || rare(now.Pod) {
 		return withPod(withoutPod(old, was), now)

@@ -18,8 +18,8 @@ type planned struct {
 }
 
 // Plan makes the filters count the given pods on their planned nodes. The given pods replace the
-// pods of the previous call of Plan. If they begin with all pods of the previous call, Plan takes
-// time only for the pods after these.
+// pods of the previous call of Plan. If the list begins with all pods of the previous call, Plan
+// takes time only for the rest of the list.
 func (p *Proposer) Plan(pods []sched.Decision) {
 	l := p.lister
 	if !l.planned.begins(pods) {

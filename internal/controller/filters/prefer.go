@@ -10,9 +10,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// rating returns the names of the kube-scheduler plugins that rate (score) nodes here. It leaves
-// out kube-scheduler's plugins that rate nodes by their free resources. Numalet compares free
-// resources by the policy that the flag --policy names.
+// rating returns the names of the kube-scheduler plugins that rate (score) nodes in Numalet. It
+// leaves out kube-scheduler's plugins that rate nodes by their free resources. Numalet compares
+// free resources by the policy that the flag --policy names.
 func rating() []string {
 	return []string{names.TaintToleration, names.NodeAffinity, names.PodTopologySpread, names.InterPodAffinity, names.ImageLocality}
 }
@@ -46,8 +46,9 @@ func wishesOf(info *framework.PodInfo) wishes {
 // number of nodes in the cluster. Preferring returns 0 if Begin has found that no node suits the
 // pod. It also returns 0 if the pod prefers no node: its spec and its profile have no preferences,
 // and no taints, images or other pods make it prefer a node. Preferring is called for each pod and
-// must be fast. So the check of taints first reads one word, which tells whether any node has
-// PreferNoSchedule taints. The checks of images and of other pods begin in the same way.
+// must be fast. So the check of taints first reads one variable, which tells whether any node has
+// PreferNoSchedule taints. The checks of images and of other pods also begin with one such
+// variable.
 func (p *Proposer) Preferring(nodes int) int {
 	pod, c := p.lister.pod, p.lister.cluster
 	if p.deferred {
@@ -113,7 +114,7 @@ func (p *Proposer) rate(nodes []*sched.Node) []int64 {
 	status := p.framework.RunPreScorePlugins(p.ctx, p.state, l.pod.info.Pod, infos)
 	var all []fwk.NodePluginScores
 	if status.IsSuccess() {
-		l.surveyed = make([]fwk.NodeInfo, p.nodes) // the score plugins read only the length of this list, once for each rated node, so it needs no elements
+		l.surveyed = make([]fwk.NodeInfo, p.nodes) // the score plugins read only the length of this list, once for each rated node, so all its elements are nil
 		all, status = p.framework.RunScorePlugins(p.ctx, p.state, l.pod.info.Pod, infos)
 	}
 	if !status.IsSuccess() {

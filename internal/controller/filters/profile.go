@@ -44,8 +44,8 @@ func local() []string {
 }
 
 // claiming returns the names of the plugins for volumes and devices. Some of these plugins keep in
-// memory which volumes and devices are reserved for pods. So that all filters know of these
-// reservations, they share one instance of each plugin (see Claims).
+// memory which volumes and devices are reserved for pods. All filters share one instance of each of
+// these plugins (see Claims), so that all filters know of the reservations.
 func claiming() []string {
 	return []string{names.NodeVolumeLimits, names.VolumeBinding, names.VolumeZone, names.DynamicResources}
 }
@@ -94,8 +94,8 @@ func newFramework(ctx context.Context, p *config.KubeSchedulerProfile, r runtime
 }
 
 // registry returns a registry of kube-scheduler's plugins. The parameter `made` is a map of plugins
-// by name. The registry reuses the plugins in this map, and adds each plugin that it creates to it.
-// A framework does not expose its plugins, so the caller finds them in the map.
+// by name. The registry reuses the plugins in this map. If it creates a plugin, it adds the plugin
+// to the map. A framework does not expose its plugins, so the caller finds them in the map.
 func registry(made map[string]fwk.Plugin) runtime.Registry {
 	r := plugins.NewInTreeRegistry()
 	for name, create := range r {

@@ -21,21 +21,22 @@ type Proposer struct {
 	config    *Configuration
 	instances []*instance // by profile
 	claiming  []*instance // by profile, for pods with volumes or devices; nil if volumes and devices are not checked
-	*instance             // of the current pod, which is the pod last given to Begin or Resume
+	*instance             // the instance for the current pod, which is the pod last given to Begin or Resume
 	lister    *lister
 	*begun                 // results for the current pod
 	deferred  bool         // Begin has not run PreFilter for the current pod; the first Check will
 	nowhere   sched.Reason // why no node suits the current pod; set only if the first call of Check has run PreFilter
 
 	// The method Preferring sets the fields below.
-	wish   wishes                           // of the current pod and its profile
+	wish   wishes                           // whether the current pod or its profile prefers some nodes
 	nodes  int                              // number of nodes in the cluster
 	images map[string]fwk.ImageStateSummary // images of the current pod that matter for ratings
 }
 
 // begun is the result of PreFilter for a pod. The plugins that the same Proposer runs after
 // PreFilter may add data to the field `state`. After the proposer has listed the nodes that suit
-// the pod, begun does not change: the committer, another goroutine, then reads it (see Resume).
+// the pod, begun does not change any more, because the committer (another goroutine) may read it
+// (see Resume).
 type begun struct {
 	mark    uint64 // number of the first change (see the type `changes`) that was stored after PreFilter began; 0 if the pod has no required pod (anti-)affinity and no required topology spread
 	state   fwk.CycleState
@@ -135,7 +136,7 @@ func (p *Proposer) prepare() ([]string, sched.Reason) {
 		return nil, sched.Reason{}
 	}
 	p.begun = p.newBegun()
-	// The plugins PodTopologySpread and InterPodAffinity read this list. If the pod's field
+	// The plugins PodTopologySpread and InterPodAffinity read the list `nodes`. If the pod's field
 	// `requires` is not empty, InterPodAffinity gets a shorter list instead: the nodes that may
 	// have pods that the pod's required (anti-)affinity selects (see affinity.PreFilter).
 	var nodes []fwk.NodeInfo
@@ -167,8 +168,8 @@ func (p *Proposer) beginLocal() sched.Reason {
 }
 
 // beginUpstream runs PreFilter for the current pod through kube-scheduler's framework, and returns
-// the results of the method `prepare`. The framework is slower than runner.preFilter, but handles
-// all results, such as a plugin that refuses the pod or restricts it to certain nodes.
+// the results that the method `prepare` must return. The framework is slower than runner.preFilter,
+// but handles all results, such as a plugin that refuses the pod or restricts it to certain nodes.
 func (p *Proposer) beginUpstream() ([]string, sched.Reason) {
 	p.begun = p.newBegun()
 	result, status, by := p.framework.RunPreFilterPlugins(p.ctx, p.state, p.lister.pod.info.Pod)

@@ -84,8 +84,8 @@ type affinity struct {
 
 // PreFilter skips the plugin if it has nothing to check: the pod has no required (anti-)affinity,
 // and no placed pod excludes it by anti-affinity. PreFilter cannot tell by the pod's field `wide`
-// whether the pod has required (anti-)affinity or only required topology spread. In the second
-// case, it calls the original plugin, which then skips itself.
+// whether the pod has required (anti-)affinity or only required topology spread. If the pod has
+// only required topology spread, PreFilter calls the original plugin, which then skips itself.
 func (a *affinity) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod, nodes []fwk.NodeInfo) (*fwk.PreFilterResult, *fwk.Status) {
 	if !a.lister.pod.wide && len(a.lister.apart()) == 0 {
 		return nil, skipped

@@ -11,11 +11,11 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// A value of the type `still` records the nodes on which a pod may no longer fit, because of changes
-// since a proposer (which lists nodes for a pod) filtered the pod. The pod has required pod
+// A value of the type `still` records the nodes on which a pod may no longer fit, because of
+// changes since a proposer (which lists nodes for a pod) filtered the pod. The pod has required pod
 // (anti-)affinity or topology spread, so its filters count pods on many nodes. With this record,
-// the committer (which decides the node) need not count them again. It may refuse a node on which
-// the pod fits. The pod is then scheduled again, which costs only time.
+// the committer (which decides the node) need not count them again. The committer may refuse a node
+// on which the pod still fits. The pod is then scheduled again, which costs only time.
 //
 //	change                         requirement of the pod   nodes on which it may no longer fit
 //	another pod is placed          not near the other pod   nodes in the same domain

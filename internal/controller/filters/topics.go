@@ -69,10 +69,10 @@ func (p *Pod) terms() func(func(*fwk.AffinityTerm) bool) {
 
 // labelTopics returns topics for those pods of a scope that the selector selects. The scope is a
 // namespace, or all namespaces (the constant `everywhere`). When such a pod is placed, it is
-// announced under at least one of these topics (see appendPlaced). The selector may
-// require that a label has one of certain values. labelTopics then returns one topic for each of
-// these values. If there are several such requirements, it uses only the first. If there is none,
-// it returns a topic for all pods in the scope.
+// announced under at least one of these topics (see appendPlaced). The selector may require that a
+// label has one of certain values. labelTopics then returns one topic for each of these values. If
+// the selector has several such requirements, labelTopics uses only the first. If the selector has
+// none, labelTopics returns one topic for all pods in the scope.
 func labelTopics(scope string, selector labels.Selector) (all []sched.Topic) {
 	if !selects(selector) {
 		return nil

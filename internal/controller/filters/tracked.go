@@ -21,10 +21,10 @@ import (
 // takes no lock. But the field `nodes` of a crowd and the field `refused` of a nodeSet are read
 // under the lock.
 //
-// tracked keeps at most maxSets values of each of these three types. When there would be more
-// values of one type, it drops all of this type, and those that are still needed are made again.
-// Reference counts would show which values are still needed. They were rejected, because usually
-// there are only a few distinct rules, so that the limit is not reached.
+// tracked keeps at most maxSets values of each of these three types. If it would have to keep more
+// values of one type, it drops all values of this type. Values that are still needed are then made
+// again. Reference counts would show which values are still needed. They were rejected, because
+// usually there are only a few distinct rules, so that the limit is not reached.
 type tracked struct {
 	sync.Mutex
 	nodes     kept[*nodeSet]     // by the rules of pods, see rulesOf

@@ -136,7 +136,7 @@ func unsupportedArgs(at string, p, defaults config.KubeSchedulerProfile, o Optio
 
 // differing returns an error for each plugin argument that must be the same in all profiles, but
 // differs from that of the first profile. These are the arguments of the plugins that keep
-// reservations, because all profiles share these plugins.
+// reservations of volumes and devices, because all profiles share these plugins.
 func differing(at string, p, first config.KubeSchedulerProfile) (errs []error) {
 	volumes, devices := argsOf[*config.VolumeBindingArgs](p), argsOf[*config.DynamicResourcesArgs](p)
 	if !reflect.DeepEqual(volumes, argsOf[*config.VolumeBindingArgs](first)) {

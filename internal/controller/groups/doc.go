@@ -9,8 +9,8 @@
 //	go r.Run(ctx, synced)
 //	match, err := r.Match(request)
 //
-// The code in registry.go accepts or refuses groups, and verdict.go has the reasons for this.
-// author.go and permissions.go ask the API server for permissions. statuswriter.go writes statuses.
-// matcher.go and quotas.go are for the scheduler, and client.go is for command-line tools. read.go
-// converts custom resources to Go types and back.
+// The code in registry.go accepts or refuses groups. verdict.go has the results of these checks and
+// their reasons. author.go and permissions.go ask the API server for permissions. statuswriter.go
+// writes statuses. matcher.go and quotas.go are for the scheduler, and client.go is for
+// command-line tools. read.go converts custom resources to Go types and back.
 package groups

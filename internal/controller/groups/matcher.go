@@ -80,7 +80,7 @@ func (m Matcher) limit(pod *sched.Pod) {
 }
 
 // offerParts refuses a node if a pod that requests parts of GPUs, such as MIG slices, would exceed
-// a quota of its tenant there. The node's record says how much of a GPU each part counts as.
+// a quota of its tenant on this node. The node's record says how much of a GPU each part counts as.
 // offerParts checks two quotas of the tenant: the quota of GPUs of any type, and the quota of GPUs
 // of the type to which these parts belong.
 func (m Matcher) offerParts(pod *sched.Pod, node *sched.Node) sched.Offer {

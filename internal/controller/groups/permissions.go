@@ -25,11 +25,12 @@ const (
 )
 
 // Permissions asks the API server's authorizer, usually RBAC, what tenants and users may do. In
-// RBAC, a tenant is the user group "numalet.dev:tenant:NAME". A tenant or user may use a GPU if it
-// has the verb "use" on the node's object of the resource nodetopologies.numalet.dev. It may also
-// use a GPU if it has this verb on the resource gpus.numalet.dev with the UUID of the GPU as the
-// name. A user may name a tenant in a GPUGroup if the user has the verb "use" on the tenant's
-// object of tenants.numalet.dev. Only one goroutine at a time may use Permissions.
+// RBAC, a tenant is the user group "numalet.dev:tenant:NAME". A tenant or user may use all GPUs of
+// a node if it has the verb "use" on the node's NodeTopology (resource nodetopologies.numalet.dev).
+// It may also use a single GPU if it has this verb on the resource gpus.numalet.dev with the UUID
+// of the GPU as the name. A user may name a tenant in a GPUGroup if the user has the verb "use" on
+// the tenant's Tenant object (resource tenants.numalet.dev). Only one goroutine at a time may use
+// Permissions.
 type Permissions struct {
 	client kubernetes.Interface
 	now    func() time.Time

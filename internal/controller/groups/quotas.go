@@ -164,8 +164,8 @@ func (q *Quotas) Wait(p *sched.Pod) sched.Reason {
 	return why
 }
 
-// due returns the smallest amount that a pod may be charged, whatever its node is. On some nodes
-// the charge is larger, because the size of a part of a GPU depends on the node.
+// due returns a lower bound of the charge for a pod: on every node, the charge is at least this
+// amount. On some nodes it is larger, because the size of a part of a GPU depends on the node.
 func due(pod *sched.Pod) group.QuotaCharge {
 	switch {
 	case pod.GPUs.Count > 0 && len(pod.GPUs.Types) == 1:

@@ -313,8 +313,8 @@ func (r *Registry) lastInForce(object *v1alpha1.GPUGroup) *v1alpha1.GPUGroupForm
 }
 
 // checkForm returns the verdict on one version of a group's spec. The parameter `before` is true if
-// this version was accepted before. Then the version is accepted again even if some of its GPUs
-// have disappeared, or if its permissions cannot be checked.
+// this version was accepted before. Such a version is accepted again even if some of its GPUs have
+// disappeared, or if its permissions cannot be checked.
 func (r *Registry) checkForm(ctx context.Context, object *v1alpha1.GPUGroup, nodes group.Nodes, before, recheck bool) Verdict {
 	g, v := Read(object), Verdict{Name: object.Name, UID: object.UID, Generation: object.Generation}
 	if g.Form == gpu.Virtual {

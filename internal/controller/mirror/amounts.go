@@ -48,7 +48,8 @@ func plain(pod *corev1.Pod) bool {
 	})
 }
 
-// exceeds reports whether a resource list has a larger amount than another list (most) has.
+// exceeds reports whether a resource list has a larger amount of at least one resource than the
+// list `most`.
 func exceeds(list, most corev1.ResourceList) bool {
 	for name, quantity := range list {
 		if quantity.Cmp(most[name]) > 0 {

@@ -78,8 +78,10 @@ func (m *Mirror) known(request sched.GPURequest) []string {
 
 // queueType returns the type of resource under which the queue orders a pod. It is the type of
 // resource that the pod requests, without the alternatives that no node has. If no node has any of
-// them, it is sched.TypeUnknownGPU. Otherwise the authors of pods could invent names of GPUs, and
-// make as many types. The queue compares each type with all others to find those that overlap.
+// the alternatives, queueType returns sched.TypeUnknownGPU. If it returned the requested names
+// instead, authors of pods could invent names of GPUs, and so create any number of types. Many
+// types would make the queue slow, because it compares each type with all other types to find those
+// that overlap.
 func (m *Mirror) queueType(p *sched.Pod) fairshare.Type {
 	requested := p.ResourceType()
 	if requested == sched.TypeCPU || requested == sched.TypeAnyGPU {
@@ -137,8 +139,8 @@ func allowed(pod *corev1.Pod, asked gpu.Form, n int, resource string) ([]string,
 
 // recount updates m.mu.types after the record of a node has changed from `before` to `now`. A nil
 // record means that the node does not exist. If a type of GPU is new in the cluster or has gone,
-// recount queues the pending pods that name it again, because the results of the methods `known`
-// and `queueType` change.
+// recount queues again the pending pods that name this type, because the results of the methods
+// `known` and `queueType` change.
 func (m *Mirror) recount(before, now *sched.Node) {
 	lost, got := m.typesOf(before), m.typesOf(now)
 	if slices.Equal(lost, got) {

@@ -26,7 +26,7 @@ func NewNamespaces(client kubernetes.Interface) (*Namespaces, error) {
 	return &Namespaces{informer}, nil
 }
 
-// Watch makes a mirror update the tenants of pending pods whenever the label of a Namespace
+// Watch makes a mirror update the tenants of pending pods whenever the tenant label of a Namespace
 // changes.
 func (n *Namespaces) Watch(m *Mirror) error {
 	changed := func(namespace *corev1.Namespace) { m.RequeueNamespace(namespace.Name) }

@@ -46,9 +46,9 @@ func partRequest(amounts sched.Amounts, gpus string) sched.GPUPartRequest {
 }
 
 // parts returns the type and the size of a node's GPU parts, by the name of the resource that
-// counts these parts. The size of a share is one GPU divided by the number of shares for each GPU
-// of the node. A MIG slice counts as much as a whole GPU, because slices have their own GPU type,
-// and so their own quotas.
+// counts these parts. The size of a share is one GPU divided by the number of shares into which
+// each GPU of the node is divided. A MIG slice counts as much as a whole GPU, because slices have
+// their own GPU type, and so their own quotas.
 func parts(node *corev1.Node, topology *v1alpha1.NodeTopology, model, gpus string) map[string]sched.GPUPart {
 	capacity := amounts(node.Status.Capacity).Extended
 	all := map[string]sched.GPUPart{}

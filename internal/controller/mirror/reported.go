@@ -60,7 +60,7 @@ func share(held cpuset.Set, nodes []v1alpha1.NUMANode) []sched.NUMAShare {
 type reported struct {
 	namespace, name string
 	onNode          string // the UID that the kubelet uses, according to an annotation; it differs from the pod's UID only for mirror pods
-	cpus            bool   // the pod's own fields may not tell on which NUMA nodes its exclusive CPUs are; if the report tells it, the report counts
+	cpus            bool   // the pod's own fields may not tell on which NUMA nodes its exclusive CPUs are; if the agent's report tells it, the report counts
 	nodestate.Assignment
 }
 
@@ -97,8 +97,8 @@ func (n *node) holding(pod reported) sched.Holding {
 	return h
 }
 
-// withMemory combines the CPUs on each NUMA node that the agent reports for a pod (shares) with the
-// memory on the NUMA node that the pod's placement names (placed). Agents do not report memory.
+// withMemory returns what a pod holds on each NUMA node: the CPUs that the agent reports (shares),
+// with the memory according to the pod's placement (placed). Agents do not report memory.
 func withMemory(shares, placed []sched.NUMAShare) []sched.NUMAShare {
 	shares = slices.Clone(shares)
 	for i, s := range shares {
@@ -112,11 +112,11 @@ func withMemory(shares, placed []sched.NUMAShare) []sched.NUMAShare {
 }
 
 // deduct subtracts from the free GPUs of a node those that pods hold according to the agent's
-// report, but that no assignment in the state names. These are shares of GPUs, which no assignment
-// names because the kubelet chooses the GPU of a share. They are also the GPUs of pods without a
-// matching assignment. Such a pod may not exist at the API server, may have ended according to the
-// API server, or may have been placed with other GPUs. The parameter `gpus` is the name of the
-// resource that counts whole GPUs.
+// report, but that no assignment in the state names. There are two kinds of such GPUs. The first
+// kind is shares of GPUs, which no assignment names because the kubelet chooses the GPU of a share.
+// The second kind is the GPUs of pods without a matching assignment. Such a pod may not exist at
+// the API server, may have ended according to the API server, or may have been placed with other
+// GPUs. The parameter `gpus` is the name of the resource that counts whole GPUs.
 func (n *node) deduct(base *sched.Node, gpus string) {
 	assigned := map[string][]sched.GPUShare{} // by the UID under which the agent reports the pod
 	for _, pod := range n.reported {

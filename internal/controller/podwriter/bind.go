@@ -27,10 +27,10 @@ type BinderOptions struct {
 	// bound.
 	CreateBinding func(context.Context, *corev1.Binding) error
 	Client        kubernetes.Interface    // to read pods
-	Limit         flowcontrol.RateLimiter // of Bindings; Bind waits for the limit once, before it calls Fence
+	Limit         flowcontrol.RateLimiter // rate limit of Bindings; Bind waits for the limit once, before it calls Fence
 	Fence         func() error            // returns an error while another replica may bind pods (the fence is then closed)
-	Timeout       time.Duration           // of one request; it begins before Fence is called
-	Durations     prometheus.ObserverVec  // of requests, in seconds, by result: bound or error; may be nil
+	Timeout       time.Duration           // timeout of one request; it begins before Fence is called
+	Durations     prometheus.ObserverVec  // metric of the durations of requests in seconds, by result (bound or error); may be nil
 	Sleep         func(time.Duration)     // waits, for example between two requests; nil for time.Sleep
 }
 
@@ -63,16 +63,16 @@ const (
 // Bind sends the same Binding again until the API server answers. If the answer does not say what
 // became of earlier requests, Bind calls Resolve. Bind returns only in one of three cases. First,
 // the outcome is known. Second, the fence was closed before the first request. Third, ctx is done,
-// and Bind has made maxTries tries or the fence is closed. In the third case, Bind waits before it
-// returns until no request can take effect any more, because the leader's lease is released
-// afterwards.
+// and either the fence is closed or Bind has made maxTries tries. In the third case, Bind first
+// waits until no request can take effect any more, and then returns, because the leader's lease is
+// released afterwards.
 //
 // Bind calls `detach` in two cases, so that the caller need not wait for this pod: after maxTries
 // tries without an answer, and before it calls Resolve. The answer may never come, for example if
 // an admission webhook for one namespace does not answer. If the fence closes after the first
 // request, Bind does not give up, because this process may become the leader again, for example
 // after it was frozen for a while. An error would tell the caller that the pod is not bound,
-// although the first request may have bound it. So Bind keeps waiting, and the pod keeps its
+// although the first request may have bound it. So Bind keeps trying, and the pod keeps its
 // resources.
 func (b *Binder) Bind(ctx context.Context, decision sched.Decision, detach func()) error {
 	binding, err := newBinding(decision)
@@ -140,9 +140,9 @@ func (b *Binder) Resolve(ctx context.Context, decision sched.Decision) error {
 // tryFenced checks the fence, and if the fence is open, it sends a Binding once (see the method
 // `try`). If the fence is closed, it returns the fence's error as `closed`, and sends nothing.
 //
-// The deadline of the request is set before the check of the fence. So if this process is stopped
-// (SIGSTOP) between the check and the request for longer than the timeout, the deadline is over
-// before a new leader binds pods, and the request is not sent (see client.go).
+// The deadline of the request is set before the check of the fence. This process may be stopped
+// (SIGSTOP) between the check and the request for longer than the timeout. The deadline is then
+// over before a new leader binds pods, and the request is not sent (see client.go).
 func (b *Binder) tryFenced(ctx context.Context, decision sched.Decision, binding *corev1.Binding) (closed, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.options.Timeout)
 	defer cancel()
@@ -173,8 +173,8 @@ func (b *Binder) try(ctx context.Context, decision sched.Decision, binding *core
 
 // errUnknown means that the answer to a Binding was an error, and the pod could not be read
 // afterwards. It is then not known whether the pod is bound, so isAnswer must return false for an
-// error that wraps errUnknown. isAnswer also finds an answer of the API server that an error
-// wraps. So an error that wraps errUnknown has the answers only as text, and does not wrap them.
+// error that wraps errUnknown. isAnswer returns true if an error wraps an answer of the API server.
+// So an error that wraps errUnknown has the answers only as text, and does not wrap them.
 var errUnknown = errors.New("the outcome is unknown")
 
 // isAnswer reports whether an error is an answer of the API server to a request. The answer that
@@ -233,7 +233,7 @@ func (b *Binder) isBound(ctx context.Context, decision sched.Decision) (bool, er
 
 // newBinding returns the Binding of a decision. The Binding has the pod's UID, which the API server
 // checks. If the pod has exclusive CPUs or whole GPUs, the annotations of the Binding have the
-// placement. The API server copies them to the pod.
+// placement. The API server copies these annotations to the pod.
 func newBinding(decision sched.Decision) (*corev1.Binding, error) {
 	b := &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: decision.Pod.Namespace, Name: decision.Pod.Name, UID: types.UID(decision.Pod.UID)},

@@ -1,6 +1,6 @@
 // Package podwriter writes the controller's decisions about pods to the API server. For each placed
-// pod it writes a Binding, which has the placement of exclusive CPUs and GPUs, and an event. For
-// pods that cannot be scheduled it writes events and the condition PodScheduled. Where
+// pod it writes a Binding and then an event. The Binding has the placement of exclusive CPUs and
+// GPUs. For pods that cannot be scheduled it writes events and the condition PodScheduled. Where
 // kube-scheduler writes the same event, the wording is similar.
 //
 // Package podwriter finds out from the API server's answers whether a pod is bound, and knows how
@@ -12,7 +12,7 @@
 //
 //	w := podwriter.Writer{Reporter: reporter, Binder: binder, …}
 //	go w.Run(ctx)
-//	err := w.Bind(ctx, decision, detach) // after an error, the pod is not bound to the node, unless ctx is done
+//	err := w.Bind(ctx, decision, detach) // after an error, the pod is not bound to the node; if ctx is done, it may be bound
 //	w.Unschedulable(pod)
 //
 // writer.go binds a pod and reports the outcome. bind.go repeats a Binding until the API server

@@ -6,9 +6,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// shareFor is how long pods of the same kind share an explanation of why no node suits them. The
-// explanation may be a little out of date then. But a new one takes long, because it may have to
-// visit all nodes.
+// shareFor is how long pods of the same kind share an explanation of why no node suits them. A
+// shared explanation may be a little out of date. But a new explanation takes long, because it may
+// need a visit to all nodes.
 const shareFor = 10 * time.Second
 
 // explanations has the newest explanations of why no node suits a pod, by the kind

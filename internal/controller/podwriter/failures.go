@@ -48,11 +48,12 @@ type failure struct {
 
 // write is a report that is being written.
 type write struct {
-	uid, namespace string // of the pod
-	hangs          bool   // it takes longer than hangsAfter
+	uid, namespace string // UID and namespace of the pod
+	hangs          bool   // the write takes longer than hangsAfter
 }
 
-// overdue reports whether the first condition of a pod has yielded to Bindings long enough.
+// overdue reports whether the first condition of a pod has waited for Bindings long enough (see
+// patience). It is then written even while pods are being bound.
 func (f failure) overdue() bool { return !f.first.IsZero() && time.Since(f.first) >= patience }
 
 // attempt is one failed attempt to place a pod, or a gang: pods that are placed all together or not
@@ -60,7 +61,7 @@ func (f failure) overdue() bool { return !f.first.IsZero() && time.Since(f.first
 type attempt struct {
 	pod   *sched.Pod
 	since time.Time // an explanation from before this time that was made for another attempt must not be used; zero means no such limit
-	why   string    // the explanation; "" if there is none yet; only Run uses it
+	why   string    // the explanation; "" if there is none yet; only Reporter.Run uses it
 }
 
 // explain returns why the attempt failed. It calls f to find out, but only once, even if the
@@ -73,10 +74,10 @@ func (a *attempt) explain(f func(*sched.Pod) string) string {
 }
 
 // action returns the field `action` of the event that reports a failure. Errors (reason
-// SchedulerError) and pods that fit no node (reason Unschedulable) have different actions. If the
-// actions were equal, client-go's recorder would merge an event about an error with an event about
-// no fitting node, if both concern the same pod and are less than six minutes apart. It would keep
-// only the message of the first event.
+// SchedulerError) and pods that fit no node (reason Unschedulable) have different actions. With
+// equal actions, client-go's recorder would merge two events about the same pod that are less than
+// six minutes apart, even if one is about an error and the other about no fitting node. It would
+// keep only the message of the first event.
 // Source: k8s.io/client-go/tools/events, getKey.
 func (f failure) action() string {
 	if f.reason == corev1.PodReasonSchedulerError {
@@ -107,9 +108,10 @@ func (q *failureQueue) add(f failure) {
 	q.put(f)
 }
 
-// put puts a failure into the line `first` or `waiting`. If the line `first` or `held` already has a
-// failure of the pod, the new failure replaces it, and gets the same time (failure.first). In the
-// line `first`, it also gets the same place. The caller holds q.mu.
+// put puts a failure into the line `first` or `waiting`. If the line `first` or `held` already has
+// a failure of the pod, the new failure replaces that failure, and takes over its time
+// (failure.first). In the line `first`, the new failure also takes over its place. The caller holds
+// q.mu.
 func (q *failureQueue) put(f failure) {
 	for _, l := range []*line{&q.first, &q.held} {
 		if earlier, ok := l.get(f.pod.UID); ok && !earlier.first.IsZero() {
@@ -179,7 +181,8 @@ func (q *failureQueue) next(ctx context.Context) (failure, bool) {
 }
 
 // pop removes the first failure that may be reported now from the queue, and returns it. It returns
-// false if there is none. It moves the failures before it that must wait to the line `held`.
+// false if there is none. If earlier failures in the queue must wait, pop moves them to the line
+// `held`.
 func (q *failureQueue) pop() (failure, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -195,11 +198,11 @@ func (q *failureQueue) pop() (failure, bool) {
 	return failure{}, false
 }
 
-// mustWait reports whether a failure must not be reported yet. In the first case, an earlier report
-// about the pod must be written first. In the second case, as many writes for the namespace of the
-// pod hang as may run at the same time for all pods. They may hang for the same reason, such as a
-// webhook that does not answer, and one more write would probably hang as well. The caller holds
-// q.mu.
+// mustWait reports whether a failure must not be reported yet. There are two cases. In the first
+// case, an earlier report about the pod is still being written. In the second case, as many writes
+// for the namespace of the pod hang as may run at the same time for all pods. They may hang for the
+// same reason, such as a webhook that does not answer, and one more write would probably hang as
+// well. The caller holds q.mu.
 func (q *failureQueue) mustWait(f failure) bool {
 	return q.writing[f.pod.UID] != nil || q.hanging[f.pod.Namespace] >= conditionWriters
 }
@@ -231,8 +234,8 @@ func (q *failureQueue) hang(w *write) {
 	}
 }
 
-// endWrite records that a write has ended. It puts the failures that had to wait back into the
-// queue if one of them may have waited for this write.
+// endWrite records that a write has ended. If a failure in the line `held` may have waited for this
+// write, endWrite moves all failures of this line back to the lines `first` and `waiting`.
 func (q *failureQueue) endWrite(w *write) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -257,7 +260,7 @@ const (
 )
 
 // later is called when the condition for the failure f could not be written. It queues f again
-// after a delay, unless the pod then has a newer report or is no longer pending.
+// after a delay, unless the pod then has a newer failure or report, or is no longer pending.
 func (q *failureQueue) later(f failure) {
 	delay := min(maxRetry, minRetry<<min(f.tries, 10))
 	f.tries++
@@ -272,8 +275,9 @@ func (q *failureQueue) later(f failure) {
 	})
 }
 
-// recordReport records that f is reported, and returns the previous report about the pod. The
-// result `known` is false if there was none.
+// recordReport returns the previous report about the pod of f. The result `known` is false if there
+// was none. recordReport also records that f is reported now, unless the previous report has the
+// same message and is less than repeatAfter old.
 func (q *failureQueue) recordReport(f failure) (before report, known bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -5,14 +5,14 @@ import "container/list"
 // line is a queue of failures with at most one failure for each pod. The failures are in the order
 // in which the pods were first added. A pod that was removed and is added again goes to the end.
 type line struct {
-	failures map[string]*list.Element // by UID
-	order    *list.List               // of failure
+	failures map[string]*list.Element // by UID of the pod
+	order    *list.List               // its elements are of type failure
 }
 
 func newLine() line { return line{map[string]*list.Element{}, list.New()} }
 
 // add adds a failure to the end of the queue. If the queue already has a failure of the same pod,
-// the new failure takes its place.
+// the new failure takes the place of the old one.
 func (l *line) add(f failure) {
 	if e, ok := l.failures[f.pod.UID]; ok {
 		e.Value = f

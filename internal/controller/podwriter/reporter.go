@@ -152,8 +152,9 @@ func (r *Reporter) says(f failure) bool {
 	return c.Reason == f.reason && c.Message == f.message
 }
 
-// condition returns the condition that a pod is not scheduled. It returns the zero value if the
-// newest version of the pod that this process has seen does not have this condition.
+// condition returns a pod's condition PodScheduled if its status is False, which means that the pod
+// is not scheduled. It reads the newest version of the pod that this process has seen. Without such
+// a condition, it returns the zero value.
 func (r *Reporter) condition(pod *sched.Pod) corev1.PodCondition {
 	if now := r.seen(pod); now != nil {
 		for _, c := range now.Status.Conditions {
@@ -244,10 +245,10 @@ func (r *Reporter) Run(ctx context.Context) error {
 
 // write writes the event and the condition PodScheduled of a failure. If the message equals that of
 // the pod's last report, it does not write the condition, and writes the event only if at least
-// repeatAfter has passed since that report. The condition of a former process, such as a former
-// leader, counts as a report, too. Otherwise a restart would write the conditions and events of all
-// waiting pods again. If the condition cannot be written, it is written later, because cluster
-// autoscalers read it. The later write does not repeat the event.
+// repeatAfter has passed since that report. A condition that a former process (such as a former
+// leader) has written counts as a report, too. Otherwise a restart would write the conditions and
+// events of all waiting pods again. If the condition cannot be written, it is written later,
+// because cluster autoscalers read it. The later write does not repeat the event.
 func (r *Reporter) write(ctx context.Context, f failure) {
 	if f.tries == 0 {
 		before, known := r.failures.recordReport(f)
@@ -269,9 +270,10 @@ func (r *Reporter) write(ctx context.Context, f failure) {
 	}
 }
 
-// setCondition sets the condition PodScheduled of a pod to false, which cluster autoscalers and
-// people read. It does nothing if this process has seen that the pod was deleted or bound. Like a
-// Binding, it needs the leader's lease, because a former leader must not contradict the new leader.
+// setCondition sets the condition PodScheduled of a pod to False. Cluster autoscalers and people
+// read this condition. setCondition does nothing if this process has seen that the pod was deleted
+// or bound. Like a Binding, the write needs the leader's lease, because a former leader must not
+// contradict the new leader.
 //
 // The lease alone does not suffice, because a patch may take effect after this process has stopped
 // waiting for its answer. So the patch also contains the newest resource version of the pod that

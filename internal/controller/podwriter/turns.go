@@ -16,16 +16,17 @@ const (
 	// possible in a gap between Bindings (see gaps.wait). The API server handles conditions and
 	// Bindings with equal priority, so more conditions would delay Bindings.
 	conditionWriters = 8
-	// hangsAfter is how long a write keeps its turn. A write that takes longer counts as hanging. The
-	// timeout of a write limits how many hang at the same time: with 5 s, the default of
-	// --bind-timeout, these are at most 40.
+	// hangsAfter is how long a write keeps its turn. A write that takes longer counts as hanging.
+	// The timeout of a write limits how many writes hang at the same time: with 5 s, the default of
+	// --bind-timeout, at most 40 writes hang.
 	hangsAfter = time.Second
 	// patience limits how long the first condition of an unschedulable pod yields to Bindings.
 	// Cluster autoscalers add nodes only for pods with this condition. So after this time, it is
 	// written as if no pod were being bound. Later conditions of the pod always yield, because only
-	// their messages differ from the first. With 2 s, 1,000 pods that become unschedulable together
-	// have their conditions within 5 s, if no patch takes longer than 24 ms: the 1,000 patches then
-	// take at most 3 s, because conditionWriters of them run at the same time.
+	// their messages differ from the first. With a patience of 2 s, 1,000 pods that become
+	// unschedulable together have their conditions within 5 s, if no patch takes longer than 24 ms.
+	// After the patience, the 1,000 patches take at most 3 s, because conditionWriters of them run
+	// at the same time.
 	patience = 2 * time.Second
 )
 
@@ -70,9 +71,10 @@ func (t *turns) limit(f failure) int {
 }
 
 // serial writes events of failures one at a time, if possible in gaps between Bindings (see
-// gaps.wait). While pods are being bound, it pauses for idleGap after each event, so that events do
-// not delay all Bindings. Without serial, client-go would write each event from its own goroutine.
-// If thousands of pods wait, so many concurrent requests would delay Bindings by seconds.
+// gaps.wait). While pods are being bound, it pauses for idleGap after each event, so that events
+// delay only a few Bindings. Without serial, client-go would write each event from its own
+// goroutine. If thousands of pods wait, so many concurrent requests would delay Bindings by
+// seconds.
 type serial struct {
 	events.EventSink
 	turn    chan struct{}
