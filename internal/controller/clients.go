@@ -37,7 +37,7 @@ const component = "numalet-controller"
 // (kubernetes/kubernetes#135900), or could delay the renewal of the leader's lease until the lease
 // expires.
 type clients struct {
-	watch      kubernetes.Interface                         // for the other informers, for access reviews, and for the filters, which in PreBind also change the volume and resource claims of a pod
+	watch      kubernetes.Interface                         // for the informers that have no field of their own here, for access reviews, and for the filters, which in PreBind also change a pod's volume claims and ResourceClaims
 	pods       typedcorev1.PodsGetter                       // for the informer of pods
 	bind       kubernetes.Interface                         // to read pods after a Binding; not rate-limited, because the binder has its own limit
 	report     kubernetes.Interface                         // for pod conditions, and for events about pods that cannot be scheduled
@@ -100,7 +100,7 @@ func connectScheduler(config *rest.Config, cfg config.Controller) (c clients, er
 		config := rest.CopyConfig(config)
 		config.QPS, config.Timeout = made.qps, made.timeout
 		if made.client == &c.report {
-			config.NextProtos = []string{"http/1.1"} // over HTTP/2, all requests share one connection, and when it hangs, all conditions wait up to 45 s for client-go to notice that
+			config.NextProtos = []string{"http/1.1"} // over HTTP/2, all requests share one connection; if this connection hangs, no condition is written until client-go notices that, after up to 45 s
 		}
 		if *made.client, err = kubernetes.NewForConfig(config); err != nil {
 			return clients{}, fmt.Errorf("make client of %s: %w", config.Host, err)

@@ -93,7 +93,7 @@ func unconnected(cfg config.Controller, log logr.Logger, clients clients) *contr
 }
 
 // parts returns the steps that create the parts of the controller and connect them, in the order in
-// which the steps must run. While it runs, each step uses only what earlier steps have made.
+// which the steps must run. Each step, while it runs, uses only what earlier steps have made.
 func (c *controller) parts() []func(context.Context) error {
 	return []func(context.Context) error{
 		c.newState, c.newGroups, c.newFilters, c.newReporter, c.newReservations, c.newMirror, c.watchGroups, c.newLease, c.newPipeline, c.newOperators, c.newConfinement, c.newHealth, c.newMetricsServer, c.newRehearsal, c.newAnswers,
@@ -101,8 +101,8 @@ func (c *controller) parts() []func(context.Context) error {
 }
 
 // newState creates the state of the nodes, the ledger with the tenants' usage and scores, the queue
-// of pending pods, and the list of the nodes that pods avoid. The order of the queue depends on the
-// scores in the ledger.
+// of pending pods, and the list of the nodes that pods avoid because these nodes rejected pods of
+// the same owner. The order of the queue depends on the scores in the ledger.
 func (c *controller) newState(context.Context) (err error) {
 	profile := c.cfg.Policy.Apply(filter.Profile{
 		Name: c.cfg.SchedulerName, Space: c.cfg.Dimensions.Space, Theta: c.cfg.Dimensions.Theta, Candidates: c.cfg.Candidates,
@@ -214,7 +214,7 @@ func (c *controller) newMirror(context.Context) (err error) {
 
 // agentAlive is called when the agent of a node stops renewing its Lease (`alive` is false), and
 // when the agent renews the Lease again (`alive` is true). As long as the Lease is not renewed, no
-// exclusive CPUs are placed on the node.
+// pods with exclusive CPUs are placed on the node.
 func (c *controller) agentAlive(node string, alive bool) {
 	if alive {
 		c.log.Info("the agent of a node renews its Lease again", "node", node)

@@ -41,8 +41,8 @@ func (c *controller) newGroups(context.Context) error {
 }
 
 // watchGroups connects the informers of NodeTopologies (which list the nodes' GPUs), GPUGroups and
-// Tenants to the registry of groups and to the quotas. When the groups in force change, pending
-// pods that request GPUs are queued again.
+// Tenants to the registry of groups and to the quotas. When a group comes into force, changes or
+// ends, pending pods that request GPUs are queued again.
 func (c *controller) watchGroups(context.Context) error {
 	groups := &c.groups
 	groups.registry.OnChange(groups.quotas.SetGroups)

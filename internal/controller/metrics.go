@@ -53,19 +53,19 @@ func (s collector) Collect(to chan<- prometheus.Metric) {
 		to <- counter(m.name, m.help, m.value(counters))
 	}
 	for i, n := range counters.Index {
-		to <- counter("candidate_index_total", "Scheduled pods, by the position of their node in the list of candidates, from 0. The last position includes all further ones.", n, "index", strconv.Itoa(i))
+		to <- counter("candidate_index_total", "Scheduled pods, by the position (from 0) of their node in the list of candidate nodes. The last value of the label also counts all greater positions.", n, "index", strconv.Itoa(i))
 	}
 	depth := s.queue.Depth()
 	for _, in := range queue.States() {
 		to <- gauge("pending_pods", "Pods that are not bound yet, by queue.", depth[in], "queue", in.String())
 	}
-	to <- gauge("pending_candidate_lists", "Candidate lists that wait for the committer.", s.pipeline.Depth())
+	to <- gauge("pending_candidate_lists", "Lists of candidate nodes (one list per pod or gang) that wait for the committer, which assigns pods to nodes.", s.pipeline.Depth())
 	to <- gauge("nodes", "Nodes that the scheduler has in its cache.", s.state.View().Len())
 	leads := 0
 	if s.lease == nil || s.lease.Leads() {
 		leads = 1
 	}
-	to <- gauge("leader", "1 if this process holds the lease, otherwise 0.", leads)
+	to <- gauge("leader", "1 if this process holds the lease or leader election is off, otherwise 0.", leads)
 	s.ledger.Each(func(tenant string, account fairshare.Account) { collectAccount(to, tenant, account) })
 }
 
@@ -95,12 +95,12 @@ type countedMetric struct {
 func counted() []countedMetric {
 	return []countedMetric{
 		{"commits_total", "Pods that were assigned to a node.", func(counters pipeline.Counters) uint64 { return counters.Commits }},
-		{"version_hits_total", "Candidate nodes that had not changed when their list was committed.", func(counters pipeline.Counters) uint64 { return counters.Hits }},
-		{"rechecks_passed_total", "Changed candidate nodes that still fit the pod.", func(counters pipeline.Counters) uint64 { return counters.Passed }},
-		{"rechecks_failed_total", "Changed candidate nodes that no longer fit the pod, or were removed.", func(counters pipeline.Counters) uint64 { return counters.Failed }},
-		{"requeues_total", "Scheduling attempts in which no candidate node fit the pod any more, so that the pod was queued again.", func(counters pipeline.Counters) uint64 { return counters.Requeues }},
-		{"unschedulable_total", "Scheduling attempts in which no node fit the pod.", func(counters pipeline.Counters) uint64 { return counters.Unschedulable }},
-		{"already_placed_total", "Candidate lists of pods that were already assigned to a node.", func(counters pipeline.Counters) uint64 { return counters.AlreadyPlaced }},
+		{"version_hits_total", "Candidate nodes that did not change between the creation of their list and the time when the committer read the list. Lists for gangs are not counted.", func(counters pipeline.Counters) uint64 { return counters.Hits }},
+		{"rechecks_passed_total", "Candidate nodes that were checked again, usually because they had changed, and still fit the pod.", func(counters pipeline.Counters) uint64 { return counters.Passed }},
+		{"rechecks_failed_total", "Candidate nodes that were checked again and no longer fit the pod, or that no longer existed.", func(counters pipeline.Counters) uint64 { return counters.Failed }},
+		{"requeues_total", "Scheduling attempts after which the pod was queued again, because no candidate node fit the pod any more, or because not all pods of its gang were assigned to nodes.", func(counters pipeline.Counters) uint64 { return counters.Requeues }},
+		{"unschedulable_total", "Scheduling attempts in which no node fit the pod, or in which the pod had to wait for something else, such as a quota.", func(counters pipeline.Counters) uint64 { return counters.Unschedulable }},
+		{"already_placed_total", "Lists of candidate nodes that were not used, because their pod was already assigned to a node.", func(counters pipeline.Counters) uint64 { return counters.AlreadyPlaced }},
 		{"undone_total", "Assignments that were undone because the Binding failed.", func(counters pipeline.Counters) uint64 { return counters.Undone }},
 		{"retracted_total", "Assignments of gang pods that were undone because too few pods of the gang fit. commits_total includes them.", func(counters pipeline.Counters) uint64 { return counters.Retracted }},
 	}

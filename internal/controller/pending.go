@@ -21,9 +21,10 @@ type pending struct {
 }
 
 // MarkUnschedulable records in the queue that a pod fits no node. If the pod is still pending, the
-// reporter then writes this as the pod's condition and as an event. The parameter `gains` says how
-// often resources had become free when the nodes were read (the value of queue.Env.FreedSeq). If
-// resources have become free since then, the queue usually retries the pod soon.
+// reporter then writes this as the pod's condition and as an event. The parameter `gains` is the
+// value that queue.Env.FreedSeq had when the nodes were read: it counts how often resources have
+// become free. If resources have become free since the nodes were read, the queue usually retries
+// the pod soon.
 func (p pending) MarkUnschedulable(pod *sched.Pod, gains uint64) {
 	p.GangQueue.MarkUnschedulable(pod, gains)
 	if _, waits := p.Waited(pod.UID); waits {

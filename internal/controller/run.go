@@ -138,8 +138,9 @@ func (c *controller) checkHeartbeats(ctx context.Context) error {
 }
 
 // listed returns an error until the objects of all informers' initial lists were handled. The
-// readiness probe calls listed. Until then, schedule places no pods. For some objects this never
-// ends, for example on Kubernetes before 1.34, which does not serve resource.k8s.io/v1.
+// readiness probe calls listed. While listed returns an error, the method `schedule` places no
+// pods. If the API server does not serve one of the kinds of objects, listed always returns an
+// error. For example, Kubernetes before 1.34 does not serve resource.k8s.io/v1.
 func (c *controller) listed() error {
 	for _, synced := range c.synced {
 		if !synced() {

@@ -14,7 +14,8 @@ import (
 	"github.com/numalet/numalet/internal/controller/tenants"
 )
 
-// relistTenantsAfter is how long openLedger waits after a failed list of Tenants before the next one.
+// relistTenantsAfter is how long openLedger waits after it failed to list the Tenants, before it
+// tries again.
 const relistTenantsAfter = time.Second
 
 // openLedger restores the tenants' accounts (usage and scores) from the statuses of the Tenant

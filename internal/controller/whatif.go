@@ -24,8 +24,9 @@ const (
 )
 
 // rehearsal answers what-if requests: it searches for a node for changed copies of a pod, but
-// assigns no nodes. It has its own pipeline.Proposer, which lists the nodes that a pod fits,
-// because only one goroutine may use a proposer at a time.
+// assigns no nodes. Its field `proposer` lists the nodes that a pod fits. The rehearsal does not
+// share this proposer with the scheduling goroutines, because only one goroutine may use a proposer
+// at a time.
 type rehearsal struct {
 	limit flowcontrol.RateLimiter
 	read  filters.Reader

@@ -13,9 +13,9 @@ import (
 // Source: https://docs.kernel.org/admin-guide/cputopology.html
 const onlineFile = "sys/devices/system/cpu/online"
 
-// machine caches the topology until the list of online CPUs changes. Reading the file of that
-// list is cheap, while reading the whole topology takes some twenty files per CPU. A machine is
-// not safe for concurrent use.
+// machine caches the topology until the list of online CPUs changes. To check the list, one file
+// must be read. To read the whole topology, about twenty files must be read for each CPU. A machine
+// is not safe for concurrent use.
 type machine struct {
 	root   fs.FS
 	online string

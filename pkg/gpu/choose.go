@@ -32,11 +32,12 @@ const exactUpTo = 16
 //     GPUs with a bridge stay free together;
 //  5. the indices: smaller are better.
 //
-// With up to 16 free GPUs, Choose finds the best set. It tries at most all sets of the requested
-// size, which are 12,870 sets for 8 of 16 GPUs. It tries far fewer sets on machines where many GPUs
-// have the same links. With more than 16 free GPUs, the set may not be the best. Choose then builds
-// one set from each free GPU, by adding the GPU with the best links again and again, and takes the
-// best of these sets. To choose k of n free GPUs in this way, it compares O(n³ + n²·k²) links.
+// With up to 16 free GPUs, Choose finds the best set. In the worst case, it tries all sets of the
+// requested size. For 8 of 16 GPUs, these are 12,870 sets. It tries far fewer sets on machines
+// where many GPUs have the same links. With more than 16 free GPUs, the set may not be the best.
+// Choose then builds one set from each free GPU, by adding the GPU with the best links again and
+// again, and takes the best of these sets. To choose k of n free GPUs in this way, it compares
+// O(n³ + n²·k²) links.
 func (v *Inventory) Choose(free []int, w Wish) ([]int, bool) {
 	all := slices.Compact(slices.Sorted(slices.Values(free)))
 	if w.Count <= 0 || w.Count > len(all) {

@@ -83,7 +83,7 @@ func (v *Inventory) linksFrom(sources ...*Inventory) Links {
 	return table
 }
 
-// positions returns the position in GPUs of each GPU, by UUID.
+// positions returns the position of each GPU in v.GPUs, by UUID.
 func (v *Inventory) positions() map[string]int {
 	at := map[string]int{}
 	for i := range v.GPUs {
@@ -92,8 +92,8 @@ func (v *Inventory) positions() map[string]int {
 	return at
 }
 
-// Find returns the position in GPUs of the GPU that has the given ID. The ID is the UUID of the GPU
-// or of one of its slices. Find may visit all GPUs and slices.
+// Find returns the position in v.GPUs of the GPU that has the given ID. The ID is the UUID of the
+// GPU or of one of its slices. Find may visit all GPUs and slices.
 func (v *Inventory) Find(id string) (position int, found bool) {
 	for i := range v.GPUs {
 		for _, own := range v.GPUs[i].ids() {

@@ -7,7 +7,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// score has the criteria by which sets of GPUs of one size are compared; smaller is
+// score has the criteria by which sets with the same number of GPUs are compared; smaller is
 // better. The comment of Inventory.Choose describes these criteria.
 type score struct {
 	inside []int // number of links inside the set by their kind (search.kind), the weakest kind first

@@ -55,7 +55,7 @@ func merge(template, override map[string]string) map[string]string {
 }
 
 // requestAnnotations returns the annotations by which the pods of a job request a CPU policy, a
-// type of GPUs and a form of GPUs.
+// type of GPUs and a form of GPUs (whole GPUs or parts of GPUs).
 func requestAnnotations(needs v1alpha1.JobNeeds) map[string]string {
 	all := map[string]string{
 		v1alpha1.AnnotationCPUPolicy: needs.CPUPolicy,

@@ -31,7 +31,7 @@ type reconciler struct {
 type task struct {
 	*reconciler
 	job        *v1alpha1.Job
-	spec       *corev1.PodSpec // pod spec of its template; nil if the template is invalid
+	spec       *corev1.PodSpec // pod spec of the job's template; nil if the template is invalid
 	rendezvous rendezvousObjects
 	pods       map[int]*corev1.Pod
 	objects    []v1alpha1.JobObject
@@ -39,11 +39,11 @@ type task struct {
 }
 
 // Reconcile carries out the next steps of one job. It reads the job from the API server and not
-// from the cache, because the job's status says how many failures were counted for each index of a
-// pod. This number becomes the attempt number of a new pod with this index. If the status were out
-// of date, the pod that replaces a failed pod could get the attempt number of the failed pod. Only
-// one failure is counted for each index and attempt number, so a failure of the new pod would not
-// be counted.
+// from the cache, because the job's status says how many failures were counted for each pod index.
+// This number becomes the attempt number of a new pod with this index. If the status were out of
+// date, the pod that replaces a failed pod could get the attempt number of the failed pod. Only one
+// failure is counted for each index and attempt number, so a failure of the new pod would not be
+// counted.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	// 1. Read the Service and the ConfigMap of the job, and only then the job (see the method `apply`).
 	found, err := r.readRendezvous(ctx, request.NamespacedName)

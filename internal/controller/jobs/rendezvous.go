@@ -62,8 +62,8 @@ func (t *task) applyRendezvous(ctx context.Context) error {
 }
 
 // apply creates an object with the job's name, or corrects the existing object. The function `set`
-// (a parameter) fills in the object, except its namespace, name, labels and owner. The object was
-// read before the job.
+// (a parameter) fills in the object, except its namespace, name, labels and owner. The object must
+// have been read before the job was read.
 //
 // The API server refuses the correction if the object has changed since it was read. So a former
 // leader that was paused after it had read the job does not replace what the new leader has written
@@ -115,7 +115,7 @@ func hostOf(job *v1alpha1.Job, index int) string {
 }
 
 // slotsOf returns how many processes of an MPI program run in a pod of the job: one for each GPU.
-// If the job requests no GPUs, it is one process for each whole CPU, and at least one.
+// If the job requests no GPUs, one process runs for each whole CPU, but at least one process runs.
 func slotsOf(job *v1alpha1.Job) int {
 	slots := int64(job.Spec.GPUs)
 	if slots == 0 && job.Spec.CPU != nil {

@@ -62,7 +62,7 @@ func endOf(pod *corev1.Pod) time.Time {
 
 // whyOf returns why a pod failed. It returns the first of these that exists: the message of the
 // condition by which an agent rejects a placement, the message of the pod's status, the exit code
-// of the first container that failed, and the reason in the status.
+// of the first container that failed, and the reason in the pod's status.
 func whyOf(pod *corev1.Pod) string {
 	if c, rejected := v1alpha1.Rejection(pod); rejected {
 		return c.Message

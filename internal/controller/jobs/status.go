@@ -55,7 +55,7 @@ func conditionOf(phase jobplan.Phase) string {
 
 // writeStatus writes the status of the job, and then records the events of the plan. The write
 // fails if the job has changed since it was read. The parameter `failed` is the error of an earlier
-// step, or nil. An error becomes the message in the status.
+// step, or nil. If it is not nil, its text becomes the message in the status.
 func (t *task) writeStatus(ctx context.Context, failed error) error {
 	before := t.job.DeepCopy()
 	t.setStatus(&t.job.Status)

@@ -24,17 +24,17 @@ type Options struct {
 
 // Lease takes part in the election of the leader for one replica.
 //
-// The election is safe if the clocks of the replicas run equally fast, even if they show different
-// times. A step is an action that only the leader may take, such as a Binding. The holder of the
-// lease may begin a step until Duration has passed since it sent the last accepted renewal. Another
-// replica takes the lease only after it has seen no renewal for Duration. This new holder then
-// waits for Duration + ActionTimeout before its first step. By then the last step of the former
-// holder has ended, because it began while the lease was valid, and took at most ActionTimeout. A
-// former holder that was paused (SIGSTOP) calls Check before its next step, and Check then returns
-// an error, because the lease has expired. The ActionTimeout of a step begins before the call of
-// Check. So a holder that is paused between Check and the step for longer than ActionTimeout must
-// not take the step. If the former holder has released the lease, the new holder does not wait. A
-// holder releases the lease only when it has no step in progress.
+// At any time, at most one replica acts as the leader, if the clocks of the replicas run equally
+// fast. The clocks may show different times. A step is an action that only the leader may take,
+// such as a Binding. The holder of the lease may begin a step until Duration has passed since it
+// sent the last accepted renewal. Another replica takes the lease only after it has seen no renewal
+// for Duration. This new holder then waits for Duration + ActionTimeout before its first step. By
+// then the last step of the former holder has ended, because it began while the lease was valid,
+// and took at most ActionTimeout. A former holder that was paused (SIGSTOP) calls Check before its
+// next step, and Check then returns an error, because the lease has expired. The ActionTimeout of a
+// step begins before the call of Check. So a holder that is paused between Check and the step for
+// longer than ActionTimeout must not take the step. If the former holder has released the lease,
+// the new holder does not wait. A holder releases the lease only when it has no step in progress.
 type Lease struct {
 	options Options
 	record  *record

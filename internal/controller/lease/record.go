@@ -9,8 +9,8 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// errBusy is the error of Update if this replica cannot release the lease. The reason is that steps
-// that it began while it held the lease may still be in progress.
+// errBusy is the error that Update returns if it refuses to release the lease, because a step that
+// this replica began as the holder may still be in progress.
 var errBusy = errors.New("steps that began under the lease may still be under way")
 
 // record reads and writes the Lease object for client-go's leader election. It records until when

@@ -41,7 +41,7 @@ func New(config *rest.Config, o Options) (manager.Manager, error) {
 		return nil, fmt.Errorf("register types for operators: %w", err)
 	}
 	config = rest.CopyConfig(config)
-	config.ContentType, config.AcceptContentTypes = "", "" // chosen for each kind, because custom resources cannot be encoded as protobuf
+	config.ContentType, config.AcceptContentTypes = "", "" // empty, so that controller-runtime chooses the encoding for each kind: custom resources cannot be encoded as protobuf
 	ctrllog.SetLogger(o.Log)
 	m, err := manager.New(config, manager.Options{
 		Scheme: known, Logger: o.Log, Metrics: server.Options{BindAddress: "0"},

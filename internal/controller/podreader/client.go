@@ -1,7 +1,7 @@
-// Package podreader reads pods for informers. Most of a pod are fields that neither the controller
-// nor kube-scheduler's filters read. Package podreader drops these fields before it decodes a pod.
-// When the controller starts and reads the pods of a large cluster, this saves the larger part of
-// the time and of the memory that it takes to decode the pods.
+// Package podreader reads pods for informers. Most of a pod's data is in fields that neither the
+// controller nor kube-scheduler's filters read. Package podreader drops these fields before it
+// decodes a pod. When the controller starts and reads the pods of a large cluster, this saves the
+// larger part of the time and of the memory that it takes to decode the pods.
 //
 // Because fields are missing, no pod that was read in this way may be written to the API server.
 //
@@ -55,8 +55,9 @@ func (c trimmingCodecs) DecoderToVersion(d runtime.Decoder, gv runtime.GroupVers
 	return trimmingDecoder{c.NegotiatedSerializer.DecoderToVersion(d, gv)}
 }
 
-// trimmingDecoder drops the fields of pods that nothing reads, and then decodes the pods. It decodes
-// other data as it is, such as an error of the API server, or pods that are not encoded in protobuf.
+// trimmingDecoder drops those fields of pods that the controller does not read, and then decodes
+// the pods. It decodes other data as it is, such as an error of the API server, or pods that are
+// not encoded in protobuf.
 type trimmingDecoder struct{ runtime.Decoder }
 
 func (d trimmingDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
@@ -69,7 +70,7 @@ func (d trimmingDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, 
 			}
 		}
 	}
-	return d.Decoder.Decode(data, defaults, into) // the object that it returns has copies of the data
+	return d.Decoder.Decode(data, defaults, into) // the decoder copies the data into the object that it returns, so the buffer can be used again
 }
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
@@ -77,10 +78,10 @@ var buffers = sync.Pool{New: func() any { return new([]byte) }}
 // trimmedKind is a kind of object from which fields are dropped.
 type trimmedKind struct {
 	header []byte // what an encoded object of this kind begins with
-	fields cut    // of the runtime.Unknown in which the API server wraps an object of this kind
+	fields cut    // what to drop from the runtime.Unknown in which the API server wraps an object of this kind
 }
 
-// trimmedKinds returns the kinds of objects with pods.
+// trimmedKinds returns the kinds of objects that contain pods: Pod and PodList.
 var trimmedKinds = sync.OnceValue(func() []trimmedKind {
 	pod := unread()
 	var list, wrappedPod, wrappedList cut
@@ -90,8 +91,8 @@ var trimmedKinds = sync.OnceValue(func() []trimmedKind {
 	return []trimmedKind{{header("Pod"), wrappedPod}, {header("PodList"), wrappedList}}
 })
 
-// header returns what each object of a kind begins with if it is encoded in protobuf: the mark of
-// Kubernetes, and the field 1 of runtime.Unknown, which has the kind.
+// header returns the bytes with which each object of a kind begins if it is encoded in protobuf:
+// the magic number of Kubernetes, and the field 1 of runtime.Unknown, which has the kind.
 // Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding
 func header(kind string) []byte {
 	named, err := (&runtime.TypeMeta{APIVersion: "v1", Kind: kind}).Marshal()

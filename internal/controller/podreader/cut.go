@@ -9,21 +9,22 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// cut says which fields to drop from a message that is encoded in protobuf. It has an element for
-// each number of a field. Fields with larger numbers are kept.
+// cut says which fields to drop from a message that is encoded in protobuf. The index of an element
+// is the number of a field. Fields whose numbers are larger than the last index are kept.
 type cut []struct {
 	drop bool
 	in   cut // what to drop from a field that is a message, or from each message of a repeated field
 }
 
-// drop drops fields of a message. It finds the fields by their names in the Go struct.
+// drop records that fields of a message are dropped. It finds the fields by their names in the Go
+// struct.
 func (c *cut) drop(message any, fields ...string) {
 	for _, field := range fields {
 		(*c)[c.number(message, field)].drop = true
 	}
 }
 
-// enter drops what `in` says from fields of a message.
+// enter records what to drop (`in`) from each message in the named fields.
 func (c *cut) enter(message any, in cut, fields ...string) {
 	for _, field := range fields {
 		(*c)[c.number(message, field)].in = in
@@ -74,9 +75,10 @@ func (c cut) apply(to, message []byte) ([]byte, bool) {
 	return to, true
 }
 
-// applyWithin is like apply, but for a field with a message. The field begins with its tag, whose
-// length is given, and the length of the message. The new length of the message takes as many bytes
-// as the old one, because it is written only when it is known.
+// applyWithin is like apply, but for a field with a message. The field begins with its tag (the
+// parameter `tag` is the length of the tag) and the length of the message. The new length of the
+// message is written into the same bytes as the old one, because it is not known until the message
+// is written.
 func (c cut) applyWithin(to, field []byte, tag int) ([]byte, bool) {
 	message, _ := protowire.ConsumeBytes(field[tag:])
 	head := len(field) - len(message)

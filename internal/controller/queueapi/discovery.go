@@ -8,8 +8,8 @@ import (
 
 // discover serves the list of resources of the queue API. The API server requests this list to
 // check whether the server of the queue API is available. A standby replica serves the list as
-// well. If this replica was the leader before, the API server still sends it requests until the
-// next leader has written its own address to the EndpointSlice.
+// well: if it was the leader before, the API server still sends requests to it until the next
+// leader has written its own address to the EndpointSlice.
 func (s Source) discover(w http.ResponseWriter, r *http.Request) {
 	if err := s.Allow(r, nil); err != nil {
 		refuse(w, err)

@@ -39,10 +39,10 @@ type Source struct {
 // request for pods, even for a single pod, the handler sorts all pending pods into the order of the
 // queue.
 //
-// The handler supports only the verbs get and list. The order of the queue depends on how much each
-// tenant uses and has used, which is the tenant's score. A changed score can change the positions
-// of most pods, and scores change all the time. So a watch would send most of the queue again and
-// again.
+// The handler supports only the verbs get and list. The order of the queue depends on each tenant's
+// score, which measures how much the tenant uses and has used. A changed score can change the
+// positions of most pods, and scores change all the time. So a watch would send most of the queue
+// again and again.
 func New(s Source) *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+root, s.discover)

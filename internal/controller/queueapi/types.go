@@ -43,11 +43,11 @@ type PendingPodList struct {
 
 // Status tells where a pod is in the queue, and why it waits.
 type Status struct {
-	Type     string  `json:"type"` // type of resource that the pod waits for; the pod competes only with pods of this type and of types that overlap it (fairshare.Type.Overlaps): the type "GPU of any model" overlaps the type of each model; "unknown-gpu" if no node has any of the requested GPUs
+	Type     string  `json:"type"` // type of resource that the pod waits for; the pod competes only with pods of this type and of types that overlap it (fairshare.Type.Overlaps): the type "GPU of any model" overlaps the type of each model; the value is "unknown-gpu" if no node has any of the requested GPUs
 	Tenant   string  `json:"tenant"`
-	Score    float64 `json:"score"` // score of its tenant divided by the tenant's weight; pods with smaller scores come first
+	Score    float64 `json:"score"` // score of the pod's tenant divided by the tenant's weight; pods with smaller scores come first
 	Priority int32   `json:"priority"`
-	Position int     `json:"position"` // position among the pending pods of its type and of overlapping types, from 1; 0 if the pod's gang is incomplete
+	Position int     `json:"position"` // position among the pending pods of this pod's type and of overlapping types, from 1; 0 if the pod's gang is incomplete
 	Of       int     `json:"of"`       // number of pending pods of this pod's type and of overlapping types
 	State    string  `json:"state"`    // name of a queue.State
 	Waited   string  `json:"waited"`
@@ -65,8 +65,8 @@ type Status struct {
 // which draw the run times of pods at random from those of pods that have ended. It assumes that no
 // more pods are created.
 type Forecast struct {
-	P50     string `json:"p50,omitempty"`     // time in which the pod starts in half of the simulations
-	P90     string `json:"p90,omitempty"`     // time in which the pod starts in nine tenths of the simulations; empty if the pod starts in fewer than nine tenths
+	P50     string `json:"p50,omitempty"`     // the pod starts within this time in half of the simulations
+	P90     string `json:"p90,omitempty"`     // the pod starts within this time in nine tenths of the simulations; empty if the pod starts in fewer simulations than that
 	Unknown string `json:"unknown,omitempty"` // why there is no forecast
 }
 

@@ -13,8 +13,8 @@ import (
 )
 
 // Write converts the accounts of a tenant to the form in a Tenant's status. Read converts them
-// back. The result equals the original accounts if the times of these (Account.Time) are whole
-// microseconds.
+// back. The result equals the original accounts if the times of the original accounts
+// (Account.Time) are whole microseconds.
 func Write(accounts []fairshare.Account) []v1alpha1.Account {
 	var written []v1alpha1.Account
 	for _, a := range accounts {

@@ -136,8 +136,8 @@ func (l *Ledger) end(uid string, end func(*fairshare.Book, string, time.Time) st
 	}
 }
 
-// note applies a change to the set of running tasks, from which Open charges the tenants, and
-// returns true. Once the ledger is open, note does nothing and returns false: the caller then
+// note applies a change to the set of running tasks, and returns true. Open will charge the tenants
+// for these tasks. Once the ledger is open, note does nothing and returns false: the caller then
 // changes the accounts itself.
 func (l *Ledger) note(change func(map[string]fairshare.Task)) bool {
 	if l.book.Load() != nil {

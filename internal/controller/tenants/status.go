@@ -18,11 +18,12 @@ import (
 )
 
 // updateStatus sets the status of a Tenant from the ledger. The accounts in the status do not
-// include tasks (pods that hold resources) that are younger than 5 s (fairshare.Margin). The next
-// process compares a task's start time with the time of the accounts, and so knows whether they
-// include the task. The 5 s are necessary because start times have a resolution of one second, and
-// the ledger may learn of a task late. updateStatus reports whether the status has changed and must
-// be written. The parameter `invalid` is the error in the Tenant's spec, or nil.
+// include tasks (pods that hold resources) that are younger than 5 s (fairshare.Margin). A later
+// leader, which restores the accounts, compares a task's start time with the time of the accounts,
+// and so knows whether the accounts include the task. The 5 s are necessary because start times
+// have a resolution of one second, and the ledger may learn of a task late. updateStatus reports
+// whether the status has changed and must be written. The parameter `invalid` is the error in the
+// Tenant's spec, or nil.
 func (l *Ledger) updateStatus(tenant *v1alpha1.Tenant, invalid error) bool {
 	before := tenant.Status.DeepCopy()
 	now := l.now()

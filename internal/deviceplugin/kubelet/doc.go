@@ -9,9 +9,8 @@
 //	p := kubelet.NewPublisher(kubelet.Options{Root: "/var/lib/kubelet", Sources: sources, …})
 //	err := p.Run(ctx) // registers, and registers again after each restart of the kubelet
 //
-// publisher.go has the loop that runs one session after another. session.go has one
-// session, which lasts until all resources must be registered again. server.go serves
-// one socket, and plugin.go answers the kubelet's calls for one resource. cpus.go and
-// gpus.go are the Sources of devices. gpudecide.go finds the GPUs that the controller
-// chose for a container.
+// publisher.go has the loop that runs one session after another. session.go runs one session, which
+// lasts until all resources must be registered again. server.go serves one socket, and plugin.go
+// answers the kubelet's calls for one resource. cpus.go and gpus.go are the Sources of devices.
+// gpudecide.go finds the GPUs that the controller chose for a container.
 package kubelet

@@ -99,19 +99,21 @@ func (g *GPUs) portions(ids []string) []portion {
 
 // HandOver configures how a container gets access to its GPUs.
 type HandOver struct {
-	// CDIKind is the kind of the CDI devices, such as "numalet.dev/gpu". The name of a CDI
-	// device is "kind=UUID". numalet-nvml or nvidia-ctk writes the CDI specification. If CDIKind
-	// is empty, the container instead gets the environment variable NVIDIA_VISIBLE_DEVICES,
-	// which NVIDIA's container runtime reads.
+	// CDIKind is the kind of the devices in the Container Device Interface (CDI), such as
+	// "numalet.dev/gpu". The name of a CDI device is "kind=UUID". numalet-nvml or nvidia-ctk writes
+	// the CDI specification. If CDIKind is empty, the container instead gets the environment
+	// variable NVIDIA_VISIBLE_DEVICES, which NVIDIA's container runtime reads.
 	// https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html
 	CDIKind string
-	// MPSDir is the host's directory of NVIDIA's MPS control daemon, which serves the shares of
-	// GPUs. It has the subdirectories pipe and shm. If MPSDir is empty, containers with shares
-	// of a GPU take turns on it (time-slicing), and nothing limits their memory.
+	// MPSDir is the directory, on the host, of the control daemon of NVIDIA's Multi-Process Service
+	// (MPS), which serves the shares of GPUs. It has the subdirectories pipe and shm. If MPSDir is
+	// empty, containers with shares of a GPU take turns on it (time-slicing), and nothing limits
+	// their memory.
 	MPSDir string
 }
 
-// The paths in a container where clients of MPS look for the MPS control daemon.
+// These are the paths in a container at which programs that use NVIDIA's Multi-Process Service
+// (MPS) look for its control daemon.
 // https://docs.nvidia.com/deploy/mps/appendix-tools-and-interface-reference.html
 const (
 	mpsPipe = "/tmp/nvidia-mps"
@@ -130,9 +132,10 @@ func (h HandOver) response(uuids []string) *pluginapi.ContainerAllocateResponse 
 	return response
 }
 
-// limit limits the container to its portion of each GPU, by environment variables of MPS. The
-// memory limit is set per GPU. MPS has only one limit of the percentage of threads for all GPUs,
-// so the method sets it to the smallest portion.
+// limit limits the container to its portion of each GPU, by environment variables of NVIDIA's
+// Multi-Process Service (MPS). The memory limit is set per GPU. MPS has only one limit of the
+// percentage of threads for all GPUs, so the method sets this percentage to that of the smallest
+// portion.
 func (h HandOver) limit(r *pluginapi.ContainerAllocateResponse, portions []portion) {
 	percent, memory := 100, []string{}
 	for i, p := range portions {

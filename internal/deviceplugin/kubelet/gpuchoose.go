@@ -69,8 +69,8 @@ func (g *GPUs) conflicts(id string) bool {
 
 // connected returns those free GPUs that are best connected to each other, as many as the parameter
 // `count` says. The parameter `must` has the GPUs that the kubelet requires. If several sets of
-// GPUs are connected equally well, the function returns the set with the fewest GPUs outside of the
-// NUMA nodes of the required GPUs.
+// GPUs are connected equally well, the function prefers GPUs on the NUMA nodes of the required
+// GPUs.
 func connected(inventory *gpu.Inventory, free, must []string, count int) []string {
 	near := func(device int) int {
 		far := 0

@@ -30,11 +30,11 @@ type Pods interface {
 // Decider finds the GPUs that the controller chose for the container that the kubelet is admitting.
 // The device plugin API does not name that container. But the kubelet admits one pod after another,
 // and its pod resources API already lists a pod while the kubelet admits it. So Decider looks in
-// the listed pods for a container that has no devices of the resource yet, and whose limit for the
-// resource equals the number of devices that the kubelet asks for. Containers of several listed
-// pods can match: before Kubernetes 1.34, the kubelet also lists pods that it has rejected. Decider
-// therefore leaves out pods that have ended. Of the other pods, it takes the oldest one for which
-// the GPUs that the controller chose are available.
+// the listed pods for a container that has no devices of the requested resource yet, and whose
+// limit for this resource equals the number of devices that the kubelet asks for. Containers of
+// several listed pods can match: before Kubernetes 1.34, the kubelet also lists pods that it has
+// rejected. Decider therefore leaves out pods that have ended. Of the other pods, it takes the
+// oldest one for which the GPUs that the controller chose are available.
 //
 // The kubelet can answer the query of its pod resources API while it waits for this device
 // plugin, because its device manager releases its lock during calls of device plugins.
@@ -130,8 +130,8 @@ type candidate struct {
 	container string
 }
 
-// candidates returns the containers of listed pods that may be the container of the request. The
-// oldest pod comes first, and the containers of a pod are in the order in which the kubelet
+// candidates returns those containers of the listed pods that may be the container of the request.
+// The oldest pod comes first, and the containers of a pod are in the order in which the kubelet
 // admits them.
 func candidates(pods []*corev1.Pod, listed []*podresources.PodResources, r request) []candidate {
 	now := map[types.NamespacedName]*podresources.PodResources{}
@@ -190,12 +190,13 @@ func holds(pod *podresources.PodResources, container, resource string) bool {
 }
 
 // devices returns the devices for the container. It returns nil in two cases: the controller chose
-// no GPUs for the container, or too few of the GPUs chosen for the pod are available. First come
-// the devices that the kubelet requires, then the GPUs that the controller chose for the container,
-// then the GPUs that it chose for other containers of the pod. The last group is needed because the
-// kubelet does not know the controller's choice: it gives the devices of an init container to any
-// later container of the pod. So another container of the pod may already have a GPU that was
-// chosen for this container, and this container then gets the other one's GPU.
+// no GPUs for the container, or too few of the GPUs chosen for the pod are available. The result
+// lists first the devices that the kubelet requires, then the GPUs that the controller chose for
+// the container, then the GPUs that it chose for other containers of the pod. The GPUs of the other
+// containers are needed because the kubelet does not know the controller's choice: it gives the
+// devices of an init container to any later container of the pod. So another container of the pod
+// may already have a GPU that was chosen for this container, and this container then gets the other
+// one's GPU.
 func (c candidate) devices(r request) []string {
 	own := decidedOn(c.pod, c.container)
 	if len(own) == 0 {

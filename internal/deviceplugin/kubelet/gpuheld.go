@@ -10,9 +10,9 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// updateHeld sets the held devices to those in the kubelet's last answer, and removes allocations
-// that have ended. The answer can have shares even if GPUs are no longer offered in shares. Callers
-// hold g.mu.
+// updateHeld sets the held devices to those in the last answer of the kubelet's pod resources API,
+// and removes allocations that have ended. The answer can have shares even if GPUs are no longer
+// offered in shares. Callers hold g.mu.
 func (g *GPUs) updateHeld(before previous) {
 	held := map[string]bool{}
 	add := func(resource string) { maps.Copy(held, before.held(resource)) }
@@ -32,8 +32,8 @@ func (g *GPUs) updateHeld(before previous) {
 // keepHeld adds to the held devices those that were held before by a pod that the kubelet does not
 // list now, although the pod has not ended. After its restart, the kubelet lists no pods until it
 // has read them from the API server. During this time, a share of a GPU that a container has as a
-// whole could otherwise be allocated, or the reverse. If the device plugin does not watch the pods,
-// keepHeld adds nothing. Callers hold g.mu.
+// whole could otherwise be allocated, or a whole GPU of which a container has a share. If the
+// device plugin does not watch the pods, keepHeld adds nothing. Callers hold g.mu.
 func (g *GPUs) keepHeld(held map[string]bool, listed map[types.NamespacedName]PodDevices) {
 	running := g.running()
 	for id, pod := range g.mu.holders {

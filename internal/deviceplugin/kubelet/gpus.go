@@ -50,8 +50,8 @@ type GPUs struct {
 	mu struct {
 		sync.Mutex
 		listed    map[string]bool                 // resources that list has returned so far
-		held      map[string]bool                 // device IDs that containers hold, according to the kubelet's last answer
-		holders   map[string]types.NamespacedName // the pod that holds a device, by device ID, according to the kubelet's last answer that lists the pod
+		held      map[string]bool                 // device IDs that containers hold, according to the last answer of the kubelet's pod resources API
+		holders   map[string]types.NamespacedName // the pod that holds a device, by device ID, according to the last answer of this API that lists the pod
 		allocated map[string]*allocation          // by device ID
 	}
 }
@@ -114,16 +114,17 @@ func (g *GPUs) sharesInUse(uuid string) bool {
 
 // reserved reports whether the shares of a GPU cannot be allocated because the GPU is in a GPU
 // group, or because the groups are not known yet. The controller decides which pods get the GPUs of
-// a group, and the device plugin tells the kubelet its choice of whole GPUs (see Decider). The
-// controller chooses no shares, so the kubelet could give shares of a group's GPUs to any pod.
+// a group, and the device plugin tells the kubelet which whole GPUs the controller chose (see
+// Decider). The controller chooses no shares, so the kubelet could give shares of a group's GPUs to
+// any pod.
 func (g *GPUs) reserved(uuid string) bool { return g.Reserved != nil && g.Reserved(uuid) }
 
 // device returns a GPU, share or slice in the form in which the kubelet gets it. The parameter
 // `otherForm` says that the device cannot be allocated now: it is a whole GPU of which a share is
 // allocated, or a share of a GPU that is allocated whole or is in a GPU group. A device that a
-// container has is listed as unhealthy only if it has a known fault. If its health is unknown, it is
-// listed as healthy, because the kubelet admits its pods again, for example after a reboot, and
-// rejects a pod with an unhealthy device.
+// container has is listed as unhealthy only if it has a known fault. If its health is unknown, it
+// is listed as healthy, because the kubelet may admit the device's pod a second time, for example
+// after a reboot, and rejects a pod with an unhealthy device.
 func (g *GPUs) device(inventory *gpu.Inventory, unit gpu.Unit, id string, otherForm bool) *pluginapi.Device {
 	healthy := unit.Health.State == gpu.Healthy && !otherForm || unit.Health.State != gpu.Unhealthy && g.inUse(id)
 	node := inventory.GPUs[unit.GPU].NUMA

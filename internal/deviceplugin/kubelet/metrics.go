@@ -17,7 +17,7 @@ func newMetrics(r prometheus.Registerer) metrics {
 	m := metrics{
 		devices: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "numalet_deviceplugin_devices",
-			Help: "Devices that are advertised to the kubelet, by resource and state (healthy or unhealthy). Reserved CPUs are unhealthy.",
+			Help: "Devices that are advertised to the kubelet, by resource and state (healthy or unhealthy). Reserved CPUs count as unhealthy.",
 		}, []string{"resource", "state"}),
 		registrations: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "numalet_deviceplugin_registrations_total",
@@ -25,7 +25,7 @@ func newMetrics(r prometheus.Registerer) metrics {
 		}, []string{"resource"}),
 		drops: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "numalet_deviceplugin_dropped_streams_total",
-			Help: "ListAndWatch streams that the kubelet closed, by resource. The kubelet stopped, or another plugin registered the resource.",
+			Help: "ListAndWatch streams that the kubelet closed, by resource. The kubelet closes a stream when it stops, or when another plugin registers the resource.",
 		}, []string{"resource"}),
 		conflict: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "numalet_deviceplugin_conflict",
@@ -34,7 +34,7 @@ func newMetrics(r prometheus.Registerer) metrics {
 	}
 	m.panics = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "numalet_deviceplugin_panics_total",
-		Help: "Panics in calls of the kubelet. The log has the stack.",
+		Help: "Panics in the handling of calls from the kubelet. The log has the stack.",
 	})
 	r.MustRegister(m.devices, m.registrations, m.drops, m.conflict, m.panics)
 	return m

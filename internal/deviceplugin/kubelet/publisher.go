@@ -18,11 +18,12 @@ import (
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 )
 
-// The delay between attempts to reach the kubelet. It doubles from the minimum to the maximum. The
-// minimum is long enough for the kubelet to see that the streams of the previous session have
-// ended. When the kubelet sees that a stream has ended, it removes the registration with the name
-// of the stream's plugin (runClient in its device manager). If the plugin had registered again by
-// then, the kubelet would remove this new registration, which has the same name.
+// minRetryDelay and maxRetryDelay limit the delay between attempts to reach the kubelet. The delay
+// doubles from the minimum to the maximum. The minimum is long enough for the kubelet to see that
+// the streams of the previous session have ended. When the kubelet sees that a stream has ended, it
+// removes the registration with the name of the stream's plugin (runClient in its device manager).
+// If the plugin had registered again by then, the kubelet would remove this new registration, which
+// has the same name.
 const (
 	minRetryDelay = 200 * time.Millisecond
 	maxRetryDelay = 5 * time.Second
@@ -54,7 +55,7 @@ type Publisher struct {
 
 	// Only Run and the functions that it calls use these fields.
 	plugins     map[string]*plugin // by resource; a plugin stays even if it has no devices left
-	allocations allocations        // what the kubelet answered last
+	allocations allocations        // the last answer of the kubelet's pod resources API
 	listError   error              // the error of the last refresh
 	stable      bool               // whether the current session has lasted until a tick
 	droppedBy   os.FileInfo        // set if the kubelet ended a stream: the file of the kubelet's socket at that time, which is another file after a restart of the kubelet; nil after the next registration
@@ -200,7 +201,7 @@ func (p *Publisher) publish(one *plugin, devices []*pluginapi.Device) {
 	p.Log.Info("published", "resource", one.resource, "capacity", len(devices), "allocatable", healthy)
 }
 
-// held returns the devices of a resource that containers hold, by the kubelet's last answer.
+// held returns the devices of a resource that containers hold, according to p.allocations.
 func (p *Publisher) held(resource string) map[string]bool { return p.allocations.held[resource] }
 
 // devices returns the devices of a resource that were published last.

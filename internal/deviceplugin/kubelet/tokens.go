@@ -14,15 +14,16 @@ import (
 
 // These are limits of the kubelet's Topology Manager. maxHintNode is the largest ID of a NUMA node
 // that fits into its bit masks, which have 64 bits. maxHintNodes is the largest number of NUMA
-// nodes of a machine on which the kubelet starts by default.
+// nodes that the Topology Manager supports by default.
 // Source: k8s.io/kubernetes/pkg/kubelet/cm/topologymanager (bitmask, defaultMaxAllowableNUMANodes).
 const (
 	maxHintNode  topology.NodeID = 63
 	maxHintNodes int             = 8
 )
 
-// count has the numbers of online CPUs of one NUMA node. The resource of the NUMA node has the
-// capacity `cpus`, and the allocatable amount `cpus` − `reserved`.
+// count has the number of online CPUs of one NUMA node, and how many of these are reserved. The
+// resource of the NUMA node has the capacity `cpus`, and the allocatable amount `cpus` −
+// `reserved`.
 type count struct {
 	cpus     int
 	reserved int

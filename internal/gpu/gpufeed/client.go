@@ -16,8 +16,8 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// DefaultTimeout is the default of Options.Timeout. It is three times the default interval at
-// which numalet-nvml polls the GPUs and sends them.
+// DefaultTimeout is the default of Options.Timeout. It is three times the default interval at which
+// numalet-nvml polls the GPUs and sends their inventory.
 const DefaultTimeout = 30 * time.Second
 
 // reconnectDelay is the time between two attempts of a Client to connect to the Server.

@@ -33,7 +33,8 @@ type Server struct {
 // NewServer returns a Server. It does not listen until Run is called. A client that connects gets
 // the latest inventory only if it is younger than the duration `expiry`, and else waits for the
 // next one. If the calls of NVML hang, no inventory is published, and each client connects again
-// after its timeout. With an old inventory, the client would count the GPUs as monitored again.
+// after its timeout. If the client then received an old inventory, it would count the GPUs as
+// monitored again.
 func NewServer(socket string, expiry time.Duration) *Server {
 	s := &Server{socket: socket, expiry: expiry}
 	s.mu.next = make(chan struct{})

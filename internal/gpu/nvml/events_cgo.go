@@ -17,8 +17,8 @@ const faultEvents = nvml.EventTypeXidCriticalError | nvml.EventTypeDoubleBitEccE
 // noInstance is the instance ID in events that do not concern a MIG instance.
 const noInstance = 0xFFFFFFFF
 
-// register registers for a GPU's events, if that was not done before. If it fails, the
-// next call of Inventory tries again. Until then, only probes find faults of the GPU.
+// register registers for a GPU's events, if that was not done before. If the registration fails,
+// the next call of Inventory tries again. Until then, only probes find faults of the GPU.
 func (d *driver) register(uuid string, gpu nvml.Device) error {
 	if !d.watch(gpu, uuid) {
 		return nil

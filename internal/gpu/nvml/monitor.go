@@ -17,9 +17,9 @@ const (
 	// eventWait is the longest time that the monitor waits for one event. The monitor
 	// cannot end while it waits, so its end can be delayed by this time.
 	eventWait = time.Second
-	// reopenAfter is the number of consecutive polls with a lost GPU after which NVML is
-	// closed and initialized again. NVML finds a GPU that was reset, or that is back on the
-	// PCI bus, only when it is initialized.
+	// reopenAfter is the number of consecutive polls, each with at least one GPU that did not
+	// answer, after which NVML is closed and initialized again. NVML finds a GPU that was reset, or
+	// that is back on the PCI bus, only when it is initialized.
 	reopenAfter = 6
 )
 
@@ -50,7 +50,7 @@ type Monitor struct {
 	dog       *watchdog
 	open      cdi.Source     // the driver of this session; nil between sessions
 	published *gpu.Inventory // the inventory that was published last
-	lost      int            // consecutive polls with a lost GPU
+	lost      int            // number of consecutive polls, up to now, with a GPU that did not answer
 	problem   string         // the problem that was logged last
 }
 

@@ -55,8 +55,8 @@ func (w *watchdog) live() error {
 	return nil
 }
 
-// open opens a driver with the function in its parameter `open`. The returned Driver records in the
-// watchdog each call of the driver. The call of the function is recorded, too.
+// open opens a driver with the function in its parameter `open`. The watchdog records the call of
+// this function, and each call of the returned Driver.
 func (w *watchdog) open(open func() (Driver, error)) (Driver, error) {
 	defer w.watch("opening the driver")()
 	d, err := open()

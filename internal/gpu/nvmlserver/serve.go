@@ -1,6 +1,6 @@
-// Package nvmlserver is the program numalet-nvml. It monitors a node's GPUs with NVML,
-// writes their CDI specification, and sends the inventory of GPUs to the agent and the
-// device plugin.
+// Package nvmlserver is the program numalet-nvml. It monitors a node's GPUs with NVML, writes their
+// specification for the Container Device Interface (CDI), and sends the inventory of GPUs to the
+// agent and the device plugin.
 package nvmlserver
 
 import (

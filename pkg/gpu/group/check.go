@@ -79,8 +79,8 @@ func (c *checker) binding(b Binding) {
 
 // named checks one name in a Binding. A name can refer to a GPU, to a slice, or to all slices of a
 // GPU. The parameter `seen` has the GPUs and slices to which earlier names in the same Binding
-// refer, and the method adds those of this name. The result is true if one of them was in `seen`
-// before.
+// refer. The method adds the GPUs and slices to which this name refers. The result is true if
+// `seen` already had one of these.
 func (c *checker) named(node, name string, seen map[string]bool) (twice bool) {
 	found := units(c.nodes[node], name)
 	if len(found) == 0 {

@@ -28,8 +28,9 @@ type Proposal struct {
 	Groups   []ProposedGroup
 	Unplaced []Demand // demands for more GPUs than any node has
 	// Outcome is pack.All if no GPU is in two groups, so that all demands can be served at the same
-	// time. It is pack.Proven if that is impossible, and pack.Unknown if the search for such groups
-	// was given up. If it is not pack.All, some groups share GPUs or some demands have no group.
+	// time. It is pack.Proven if it is proven that no such groups exist, and pack.Unknown if the
+	// search for such groups was given up. If it is not pack.All, some groups share GPUs or some
+	// demands have no group.
 	Outcome pack.Outcome
 }
 

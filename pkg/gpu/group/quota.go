@@ -105,9 +105,9 @@ func (q *Quotas) Over(scope Scope, amount sched.MilliGPU) error {
 	return nil
 }
 
-// The method `over` returns the first scope, in the order of compare, whose limit would be exceeded
-// if the given amount was added to what the tenant already uses. It returns false if there is no
-// such scope.
+// The method `over` returns the first scope, in the order of the method `compare`, whose limit
+// would be exceeded if the given amount was added to what the tenant already uses. It returns false
+// if there is no such scope.
 func (q *Quotas) over(amounts map[Scope]sched.MilliGPU) (Scope, bool) {
 	for _, s := range slices.SortedFunc(maps.Keys(amounts), Scope.compare) {
 		if q.Over(s, amounts[s]) != nil {
@@ -210,12 +210,13 @@ type PendingCharge struct {
 	QuotaCharge
 }
 
-// Together checks that no limit prevents charging `need` of the given pods at the same time. Pods
-// that are already charged count too. Together adds the other pods in the given order and skips a
-// pod that would exceed a limit. It does not try other selections of pods. If too few pods can be
-// charged, Together returns a *GPURefusal. The refusal names the first limit that would be
-// exceeded, and how much of it the needed pods request together. If fewer than `need` pods are given,
-// it says how much of it all given pods request.
+// Together checks that no limit prevents charging `need` of the given pods at the same time. Given
+// pods that are already charged count towards `need`. Together adds the other pods in the given
+// order and skips a pod that would exceed a limit. It does not try other selections of pods. If too
+// few pods can be charged, Together returns a *GPURefusal. The refusal names the first limit that
+// would be exceeded. It also says how much the missing pods request together. The missing pods are
+// the first pods that are not charged yet, as many as are necessary to reach `need`, or all of them
+// if they are too few.
 func (q *Quotas) Together(all []PendingCharge, need int) error {
 	pending := slices.DeleteFunc(slices.Clone(all), func(d PendingCharge) bool { _, charged := q.pods[d.UID]; return charged })
 	need -= len(all) - len(pending)

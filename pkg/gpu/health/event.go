@@ -48,7 +48,7 @@ func (i Instance) covers(gpuInstance, computeInstance int) bool {
 type remedy uint8
 
 const (
-	none   remedy = iota // nothing, because it is not a fault of the GPU
+	none   remedy = iota // nothing, because the event reports no fault of the GPU
 	probe                // a probe that the GPU answers, while the driver requests no recovery action
 	reset                // a reset of the GPU, or a probe in which the driver says that no recovery action is needed
 	reboot               // the same as for `reset`; but the GPU is not on the PCI bus, so the driver cannot reset it, and only a reboot helps
@@ -66,7 +66,7 @@ func (r remedy) advice() string {
 	return ""
 }
 
-// xid returns the remedy for an Xid and a description. An Xid is the number of an error of NVIDIA's
+// xid returns the remedy and a description of an Xid. An Xid is the number of an error of NVIDIA's
 // driver. Xids that NVIDIA's own device plugin ignores are errors of applications, and not faults
 // of the GPU. Xid 154 is not a fault, either: it only says that the recovery action of the GPU has
 // changed. The next probe reads the new action. NVIDIA's catalog of Xids says which Xids need a

@@ -27,7 +27,7 @@ func (f fault) String() string {
 type unit struct {
 	probed bool // whether the GPU has answered a probe
 	faults []fault
-	advice string // the recovery action that the driver requested in the GPU's last probe
+	advice string // what an administrator has to do, as the driver requested in the last probe that the GPU answered; "" for nothing
 }
 
 // add adds a fault. A fault with the same name is replaced.

@@ -85,8 +85,8 @@ type device struct {
 	address string
 }
 
-// isGPU reports whether the device is a display controller of NVIDIA. If the device has
-// no vendor file, it counts as NVIDIA's if NVIDIA's driver lists it.
+// isGPU reports whether the device is a display controller of NVIDIA. A device without a vendor
+// file counts as a device of NVIDIA if NVIDIA's driver lists it.
 func (d device) isGPU() (bool, error) {
 	class, err := d.file(devices, "class")
 	if err != nil || !strings.HasPrefix(class, display) {

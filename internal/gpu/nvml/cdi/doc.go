@@ -1,11 +1,10 @@
-// Package cdi writes the CDI specification of a node's GPUs: a file from which
-// container runtimes read the devices, mounts and hooks of each GPU and MIG slice.
+// Package cdi writes the specification of a node's GPUs for the Container Device Interface (CDI): a
+// file from which container runtimes read the devices, mounts and hooks of each GPU and MIG slice.
 // https://github.com/cncf-tags/container-device-interface/blob/v1.1.0/SPEC.md
 //
-// NVIDIA's library nvcdi, which implements Describer, determines the content of the
-// file. The CDI project's Go library writes it. A healthy GPU that is not in the file gets
-// unknown health, so that no container is allocated a device that the container
-// runtime cannot find.
+// NVIDIA's library nvcdi, which implements Describer, determines the content of the file. The CDI
+// project's Go library writes the file. A healthy GPU that is not in the file gets unknown health,
+// so that no container is allocated a device that the container runtime cannot find.
 //
 //	inventory = cdi.NewSpecWriter(options).Prepare(inventory, driver)
 //

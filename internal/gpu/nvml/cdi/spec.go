@@ -42,8 +42,8 @@ func (w *SpecWriter) writeSpec(units []gpu.Unit, driver Source) error {
 
 // checkHook returns an error if the program that the hooks run (nvidia-cdi-hook) is missing on the
 // host. Without this program, no container with GPUs would start. If the mounted driver root is not
-// the root directory of the host, the program may be outside of it, where this process does not see
-// it. checkHook then checks nothing.
+// the root directory of the host, the program may be outside of the mounted directory, where this
+// process cannot see it. checkHook then checks nothing.
 func (w *SpecWriter) checkHook() error {
 	if w.Hook == "" || w.HostRoot != "/" {
 		return nil
