@@ -47,12 +47,12 @@ type agent struct {
 	cgroups    *cgroup.Cgroups
 	node       *node.Node
 	runtime    adapter // pins containers to their CPUs, by hooks of the container runtime (NRI) or by writing cgroups
-	needs      []need  // must all be ready before the node gets the label numalet.dev/exclusive-cpus
+	needs      []need  // all of them must be ready before the node gets the label numalet.dev/exclusive-cpus
 	podChanged func()  // notifies the adapter in the field `runtime` that a pod has changed; with NRI, it does nothing
 	kubelet    *kubeletCheck
 	unreserved bool                 // no CPU is reserved
 	usable     cpuset.Set           // the CPUs that were online, and in the kubelet's cgroup, when the agent started
-	lacking    string               // why some online CPUs are not usable; "" if all are
+	lacking    string               // why containers cannot use some online CPUs; "" if they can use all
 	marked     atomic.Pointer[bool] // whether the node has the label numalet.dev/exclusive-cpus; nil while unknown
 	foreign    *foreign.Monitor
 	isolation  *isolation.Isolation
@@ -134,8 +134,8 @@ func (a *agent) panicked(object string, cause any) {
 	a.log.Error(fmt.Errorf("panic: %v", cause), "the hook failed, or the change of the pod is ignored until the next one; please report this with the stack", "object", object, "stack", string(debug.Stack()))
 }
 
-// reservation is the CPUs that Numalet never gives to a container exclusively, and the memory of
-// each NUMA node that Numalet leaves free when it binds the memory of containers to the node.
+// reservation is the CPUs that Numalet never gives to a container exclusively, and how much memory
+// of each NUMA node is kept for the system.
 type reservation struct {
 	cpus   cpuset.Set
 	memory map[topology.NodeID]uint64 // in bytes
@@ -166,8 +166,8 @@ func readMachine(cfg config.Agent, log logr.Logger) (*topology.Machine, reservat
 	return machine, reservation{cpus, memory}, nil
 }
 
-// kernelReserved returns how many bytes of each NUMA node the kernel keeps for itself. The agent
-// uses these numbers only in its log.
+// kernelReserved returns how many bytes of each NUMA node's memory the kernel keeps for itself. The
+// agent only logs these numbers.
 func kernelReserved(machine *topology.Machine) map[topology.NodeID]uint64 {
 	bytes := map[topology.NodeID]uint64{}
 	for _, numaNode := range machine.Nodes {
@@ -178,10 +178,9 @@ func kernelReserved(machine *topology.Machine) map[topology.NodeID]uint64 {
 
 // newNode sets a.node, with the grants that the checkpoint file lists. A grant is the exclusive
 // CPUs of a pod. If the file is missing or damaged, a.node rebuilds the grants from the running
-// containers. If the file has another format version, newNode returns an error and leaves the file
-// as it is. If the agent rebuilt the grants in this case, too, it would overwrite the file. The
-// grants of pods whose containers are not running now, for example because they restart, would be
-// lost.
+// containers. If this release cannot read the file's format version, newNode returns an error and
+// leaves the file as it is. If the agent rebuilt the grants in this case, too, it would overwrite
+// the file, and the grants of pods whose containers are just restarting would be lost.
 func (a *agent) newNode(machine *topology.Machine, reserved reservation, measured *metrics.Metrics) error {
 	bootID, err := checkpoint.BootID(os.DirFS(a.cfg.SysfsRoot))
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 )
 
 // cluster is the part of the agent that works with numalet-controller, Numalet's scheduler. It
-// publishes the NodeTopology of this node, the custom resource that numalet-controller reads: it
-// sends the status of the NodeTopology to the API server. A cluster is nil if Numalet runs without
+// publishes the NodeTopology of this node: it sends the status of this custom resource, which
+// numalet-controller reads, to the API server. A cluster is nil if Numalet runs without
 // numalet-controller.
 type cluster struct {
 	topology *nodeapi.Topology
@@ -58,14 +58,14 @@ func (c *cluster) parts() []func(context.Context) error {
 	return []func(context.Context) error{c.topology.Run, c.rejecter.Run, c.groups.Run, c.alive.Run}
 }
 
-// Reject sets a pod to Failed. The agent calls it if this node cannot give the pod the CPUs and
-// GPUs that numalet-controller chose. These are in the pod's annotation numalet.dev/placement.
+// Reject sets a pod's phase to Failed. The agent calls it if this node cannot give the pod the CPUs
+// and GPUs that numalet-controller chose and wrote into the annotation numalet.dev/placement.
 func (c *cluster) Reject(pod workload.Pod, reason, message string) {
 	c.rejecter.Reject(nodeapi.PodRef{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}, reason, message)
 }
 
 // changed is called when a pod has changed. If the agent has rejected the pod, but the pod is not
-// terminal, the method sets the pod to Failed again.
+// terminal, the method sets the pod's phase to Failed again.
 func (c *cluster) changed(pod *corev1.Pod) {
 	if c != nil {
 		c.rejecter.Enforce(pod)

@@ -30,7 +30,7 @@ func (a *agent) newForeign() {
 	})
 }
 
-// exclusive returns the containers with exclusive CPUs that the container runtime has.
+// exclusive returns the containers in the container runtime that have exclusive CPUs.
 func (a *agent) exclusive() (all []foreign.Container) {
 	for _, c := range a.node.Running() {
 		all = append(all, foreign.Container{Pod: c.Sandbox.Pod, Name: c.Name, ID: c.ID, Cgroup: c.Cgroup, CPUs: c.CPUs})
@@ -47,8 +47,8 @@ func (a *agent) held() (all []foreign.Name) {
 	return all
 }
 
-// foreignTimes returns the foreign time that was measured on the exclusive CPUs of each
-// container. The agent exports it as a metric.
+// foreignTimes returns, for each container, the time that others used on the container's exclusive
+// CPUs. The agent exports these times as a metric.
 func (a *agent) foreignTimes() (all []metrics.ForeignTime) {
 	for _, t := range a.foreign.Totals() {
 		bySource := map[string]time.Duration{}
@@ -61,8 +61,9 @@ func (a *agent) foreignTimes() (all []metrics.ForeignTime) {
 }
 
 // undisturbed returns the condition CPUsUndisturbed of the NodeTopology, the custom resource in
-// which the agent describes this node. The parameter `noisy` has the names of the containers on whose
-// exclusive CPUs interrupts, kernel threads or other processes used too much time.
+// which the agent describes this node. The parameter `noisy` has the names of the containers with
+// too much foreign time: time of their exclusive CPUs that interrupts, kernel threads or other
+// processes used.
 func undisturbed(noisy []string, percent float64, window time.Duration) metav1.Condition {
 	condition := metav1.Condition{
 		Type: v1alpha1.ConditionCPUsUndisturbed, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Now()),

@@ -18,15 +18,16 @@ import (
 type gpuCondition struct {
 	known func() *gpu.Inventory
 	set   func(context.Context, *corev1.NodeCondition) error // sets the condition, or removes it if the parameter is nil
-	// firstAfter is how long `run` waits for the first inventory. Until then, the condition that a
-	// former process of the agent has set stays. Otherwise, each restart of the agent would remove
-	// the condition for a moment.
+	// firstAfter is how long `run` waits for the first inventory, the list of the node's GPUs.
+	// During this time, a condition that a former process of the agent has set stays. Without the
+	// wait, each restart of the agent would remove the condition for a moment.
 	firstAfter time.Duration
 	wake       chan struct{}
 }
 
-// newGPUCondition sets a.gpuHealth. The agent needs it even if Numalet assigns no GPUs on this
-// node: a former process of the agent may have set the condition, and this one must remove it.
+// newGPUCondition sets a.gpuHealth. The agent needs a.gpuHealth even if Numalet assigns no GPUs on
+// this node: a former process of the agent may have set the condition, and this process must then
+// remove it.
 func (a *agent) newGPUCondition() {
 	a.gpuHealth = &gpuCondition{
 		known: func() *gpu.Inventory { return &gpu.Inventory{} },
@@ -51,9 +52,10 @@ func (c *gpuCondition) notify() {
 	}
 }
 
-// run sets the condition when it must change, until ctx ends. At intervals of checkLabelEvery, it
-// checks whether another client changed or removed the condition. On a node without GPUs, it checks
-// only once that there is no condition. After a failure, it tries again.
+// run sets the condition whenever the health of the GPUs has changed, until ctx ends. At intervals
+// of checkLabelEvery, it corrects the condition if another client has changed or removed it. On a
+// node without GPUs, it only removes the condition, once, if the Node has it. After a failure, it
+// tries again.
 func (c *gpuCondition) run(ctx context.Context) error {
 	failed := ""
 	for next := time.After(c.firstAfter); ; {

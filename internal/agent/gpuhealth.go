@@ -50,7 +50,7 @@ func (a *agent) gpusChanged() {
 }
 
 // gpusHealthy returns the condition GPUsHealthy of the NodeTopology. It returns no condition on a
-// node without GPUs. The condition of the Node is made from this one (gpuUnhealthy).
+// node without GPUs. gpuUnhealthy makes a condition of the Node from the result.
 func gpusHealthy(inventory *gpu.Inventory) []metav1.Condition {
 	units := inventory.Units()
 	if len(units) == 0 {
@@ -69,8 +69,9 @@ func gpusHealthy(inventory *gpu.Inventory) []metav1.Condition {
 	return []metav1.Condition{condition}
 }
 
-// gpuUnhealthy returns the condition NumaletGPUUnhealthy of the Node, which says the same as the given
-// condition GPUsHealthy of the NodeTopology. It returns nil on a node without GPUs.
+// gpuUnhealthy returns the condition NumaletGPUUnhealthy of the Node. Its status is False if the
+// given condition GPUsHealthy of the NodeTopology is True, and the reverse; Unknown stays Unknown.
+// gpuUnhealthy returns nil if `healthy` is empty, as on a node without GPUs.
 func gpuUnhealthy(healthy []metav1.Condition) *corev1.NodeCondition {
 	if len(healthy) == 0 {
 		return nil

@@ -23,10 +23,10 @@ const holdersInterval = 2 * time.Second
 
 // gpuHolders finds out which pods hold the node's GPUs. It has two sources. The first is the
 // kubelet, which lists the devices of a pod's app containers and sidecars as soon as it admits the
-// pod, but not those of other init containers. The second is package node, which knows the devices
-// of an init container as soon as the container is created. The checkpoint file of the kubelet's
-// device manager lists the devices of all containers. gpuHolders does not read this file, because
-// its format is internal to the kubelet.
+// pod. The kubelet does not list the devices of init containers that are not sidecars. The second
+// source is package node, which knows the devices of an init container as soon as the container is
+// created. The checkpoint file of the kubelet's device manager lists the devices of all containers.
+// gpuHolders does not read this file, because its format is internal to the kubelet.
 type gpuHolders struct {
 	list    func(context.Context) ([]kubelet.PodDevices, error) // the devices that the kubelet lists
 	created func() []v1alpha1.GPUHolder                         // the pods with GPUs that package node knows, from created containers
@@ -110,9 +110,9 @@ func (h *gpuHolders) set(now []v1alpha1.GPUHolder) {
 	}
 }
 
-// merge combines the kubelet's list of pods with GPUs with the list of package node. The kubelet
-// may still list ended pods, which merge leaves out. In the list of package node, an ended pod may
-// still have processes, so merge keeps it.
+// merge combines two lists of pods with GPUs: the list of the kubelet, and the list of package
+// node. The kubelet may still list ended pods, which merge leaves out. merge keeps ended pods that
+// package node lists, because they may still have processes.
 func (h *gpuHolders) merge(listed []kubelet.PodDevices) []v1alpha1.GPUHolder {
 	byName := map[string]*corev1.Pod{}
 	for _, pod := range h.pods() {
@@ -122,8 +122,8 @@ func (h *gpuHolders) merge(listed []kubelet.PodDevices) []v1alpha1.GPUHolder {
 	add := func(one v1alpha1.GPUHolder) {
 		if other, taken := byUID[one.UID]; taken && (other.Namespace != one.Namespace || other.Name != one.Name) {
 			// Two pods have this UID. NodeUID reads the UID of a mirror pod from an annotation,
-			// which a user can set to the UID of another pod. Namespace and name are unique in any
-			// case, so they replace the UID of this pod.
+			// which a user can set to the UID of another pod. Namespace and name together are
+			// always unique, so they replace the UID of the pod in `one`.
 			one.UID = one.Namespace + "/" + one.Name
 		}
 		one.Devices = append(one.Devices, byUID[one.UID].Devices...)

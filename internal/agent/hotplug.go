@@ -19,16 +19,16 @@ import (
 // Source: https://docs.kernel.org/admin-guide/cputopology.html
 const onlineFile = "sys/devices/system/cpu/online"
 
-// cpusStableFor is the time between two reads of the CPUs that containers can use. After a change,
-// the agent ends only once two reads in a row find the same CPUs. When SMT is disabled, for
-// example, CPUs go offline one after another.
+// cpusStableFor is the time between two checks of which CPUs containers can use. If these CPUs have
+// changed, the agent waits until two checks in a row find the same CPUs, and then exits. The reason
+// is that CPUs can go offline one after another, for example when SMT is disabled.
 const cpusStableFor = 10 * time.Second
 
 // restrict returns the machine with only the CPUs that containers can use. All other CPUs count as
 // offline, because a container that got such a CPU could never start. Containers can use only the
 // CPUs of the kubelet's root cgroup, which is above the cgroups of all pods. The kubelet sets the
-// cpuset of this cgroup when it starts, so a CPU that came online later is not in the cpuset. The
-// kubelet's root cgroup can be below other cgroups, and then has only CPUs of these.
+// cpuset of this cgroup when it starts, so a CPU that came online later is not in the cpuset. If
+// the kubelet's root cgroup is below other cgroups, it has only CPUs that these cgroups have, too.
 func (a *agent) restrict(machine *topology.Machine) (*topology.Machine, error) {
 	limit, group, err := a.cgroups.KubeletCPUs()
 	if errors.Is(err, fs.ErrNotExist) {

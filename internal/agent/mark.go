@@ -36,7 +36,7 @@ const (
 // need is something that must be ready before the node can run containers with exclusive CPUs, such
 // as the container runtime.
 type need struct {
-	reason string // the reason of the condition Ready while this need is not ready
+	reason string // the reason of the NodeTopology's condition Ready while this need is not ready
 	Ready  func() error
 }
 

@@ -34,8 +34,9 @@ func newMetricsServer(cfg config.Agent, own http.Handler, log logr.Logger) (*tel
 	return scrape.Listen(cfg.MetricsAddr, mux, api, log.WithName("metrics"))
 }
 
-// relay returns a handler that answers with the metrics of the device plugin. So the device plugin
-// needs no token of the API server. If the device plugin does not answer, the handler answers 502.
+// relay returns a handler that answers with the metrics of the device plugin. The agent's server
+// has authorized the request, so the device plugin needs no token of the API server. If the device
+// plugin does not answer, the handler answers 502.
 func relay(plugin *url.URL) http.Handler {
 	return &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {

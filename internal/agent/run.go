@@ -72,18 +72,19 @@ func (a *agent) serveRuntime(ctx context.Context) error {
 	return nil
 }
 
-// retryEvery is the time until callSystemd tries again to send changes to systemd after a failure,
-// and the time limit of each attempt.
+// retryEvery is the time between two attempts of callSystemd to send changes to systemd, and the
+// time limit of each attempt. It is also the time after which gpuCondition.run tries again after a
+// failure.
 const retryEvery = 5 * time.Second
 
 // callSystemd sends systemd the changes that the agent has made to cgroups, because otherwise a
 // daemon-reload of systemd would revert them. NRI hooks send the changes for which they must wait;
 // callSystemd sends the others. It sends them at once when a hook requests it
 // (cgroup.Cgroups.PersistLater). It also tries again at intervals of retryEvery, in case an earlier
-// attempt has failed. If there are many changes, it sends them in several attempts, and a hook that
-// waits for systemd gets its turn between two of them. Its first attempt also shows whether systemd
-// answers. The agent sets the label numalet.dev/exclusive-cpus on the node only after systemd has
-// answered.
+// attempt has failed. If there are many changes, each attempt sends only some of them, and a hook
+// that waits for systemd gets its turn between two attempts. The first attempt also shows whether
+// systemd answers. The agent sets the label numalet.dev/exclusive-cpus on the node only after
+// systemd has answered.
 func (a *agent) callSystemd(ctx context.Context) error {
 	ticker := time.NewTicker(retryEvery)
 	defer ticker.Stop()

@@ -23,7 +23,7 @@ var ErrNotExist = fmt.Errorf("container has no cgroup: %w", fs.ErrNotExist)
 
 // Options are the options of New.
 type Options struct {
-	Root string // the mount point of the host's cgroups; "" is /sys/fs/cgroup
+	Root string // the mount point of the host's cgroups; "" means /sys/fs/cgroup
 	// Units sets properties of systemd units. If Units is nil, the host's systemd is used, and
 	// Cgroups connects to it over D-Bus at the first request.
 	Units UnitSetter
@@ -55,7 +55,7 @@ type tree interface {
 	// empty reports whether the cgroup and all cgroups below it have no processes.
 	empty(path string) (bool, error)
 	// usage returns the CPU time that the cgroup has used on the given CPUs. cgroup v2 does not
-	// count CPU time for each CPU, so there it returns the CPU time on all CPUs.
+	// count CPU time for each CPU, so for cgroup v2 the result is the CPU time on all CPUs.
 	usage(path string, on cpuset.Set) (time.Duration, error)
 	// dir returns the directory of the cgroup with the given path. In v1, this is the directory in
 	// the cpuset hierarchy.
@@ -94,8 +94,9 @@ func (c *Cgroups) Close() { c.units.close() }
 // v2, a call usually writes one or two files and reads four.
 //
 // If `decision` has a Partition, Confine makes the container's cgroup a cpuset partition with the
-// CPUs of `decision`. The kernel must support that (see Partitions). If the kernel refuses it, the
-// error wraps workload.ErrPartition, and the container is limited to its CPUs all the same.
+// CPUs of `decision`. The kernel must support partitions (see Partitions). If the kernel refuses
+// the partition, the error wraps workload.ErrPartition, but the container is still limited to its
+// CPUs.
 //
 // For an exclusive container, Confine returns an error unless the container gets exactly the CPUs
 // of `decision`. A shared container may get only some of these CPUs, if a parent cgroup lacks the

@@ -24,10 +24,11 @@ const (
 	partitionFile = "cpuset.cpus.partition"
 )
 
-// partitions turns the cgroups of containers into cpuset partitions. When partitions have ended, it
-// removes their CPUs from cpuset.cpus.exclusive of the cgroups above them. It keeps no state,
-// because the files of the containers' cgroups show which CPUs each cgroup above them must have in
-// cpuset.cpus.exclusive. So a new agent process continues where a killed one ended.
+// The type `partitions` turns the cgroups of containers into cpuset partitions. When a container's
+// partition has ended, the type removes the container's CPUs from cpuset.cpus.exclusive of the
+// cgroups above. It keeps no state, because the files of the containers' cgroups show which CPUs
+// each cgroup above them must have in cpuset.cpus.exclusive. So a new agent process continues where
+// a killed one ended.
 //
 // The partitions are remote partitions, because the cgroups above a container are no partitions.
 // The kernel takes the CPUs of a remote partition from the root cgroup, and so from all other
@@ -132,10 +133,10 @@ func (p partitions) is(group string, want workload.Partition) (bool, error) {
 // tidy removes CPUs from cpuset.cpus.exclusive of a cgroup above containers, and of the cgroups
 // between it and the containers, if no container's partition has these CPUs any more.
 //
-// tidy leaves a CPU where it is until the kernel has returned it to the root cgroup. Until then, a
-// partition may have the CPU although its cgroup has been removed. Some kernels would never return
-// the CPU if it left cpuset.cpus.exclusive of an ancestor first: remote_partition_disable of Linux
-// 6.12 computes from the ancestors which CPUs to return.
+// tidy leaves a CPU in these files until the kernel has returned the CPU to the root cgroup. Until
+// then, a partition may have the CPU although the partition's cgroup has been removed. Some kernels
+// would never return the CPU if tidy removed it from cpuset.cpus.exclusive of an ancestor before:
+// remote_partition_disable of Linux 6.12 computes from the ancestors which CPUs to return.
 func (p partitions) tidy(group string) error {
 	has, err := p.exclusive(group)
 	if err != nil || has.Empty() { // no partition can be below a cgroup without exclusive CPUs
@@ -189,8 +190,8 @@ func (p partitions) tidyChild(group string) error {
 	return p.setExclusive(group, has, cpuset.Set{})
 }
 
-// exclusive returns the CPUs in cpuset.cpus.exclusive of a cgroup. It returns the empty set if the
-// cgroup has no cpuset.
+// exclusive returns the CPUs in cpuset.cpus.exclusive of a cgroup. The error is fs.ErrNotExist if
+// the cgroup has no such file.
 func (p partitions) exclusive(group string) (cpuset.Set, error) {
 	return p.list(group, exclusiveFile)
 }
@@ -215,8 +216,8 @@ func (p partitions) setExclusive(group string, has, want cpuset.Set) error {
 	return nil
 }
 
-// ancestors returns the cgroups above a container's cgroup, without the root cgroup. The highest one
-// comes first.
+// ancestors returns the cgroups above a container's cgroup, without the root cgroup. The topmost
+// cgroup comes first.
 func ancestors(group string) []string {
 	above := []string{path.Dir(group)}
 	for up := path.Dir(above[0]); up != "/"; up = path.Dir(up) {
@@ -245,8 +246,9 @@ func (m mounted) children(group string) ([]string, error) {
 	return dirs, err
 }
 
-// Partitions reports whether the kernel can make a container's cgroup a cpuset partition, as
-// Confine does for a decision with a Partition. It needs cgroup v2 and Linux 6.7.
+// Partitions reports whether the kernel can make a container's cgroup a cpuset partition, which
+// Confine requests for a decision with a Partition. Partitions of containers need cgroup v2 and
+// Linux 6.7 or later.
 func (c *Cgroups) Partitions() bool { return c.partitions.supported() }
 
 // CheckPartitions returns an error if the kernel can make partitions, but does not let this process

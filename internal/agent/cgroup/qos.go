@@ -7,10 +7,10 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// QoSCgroups returns the cgroups of the QoS classes Burstable and BestEffort that exist. Confine
-// takes their paths. With cgroup v2, the cpuset of such a cgroup limits all pods of its class,
-// because the kernel intersects the cpuset of a cgroup with that of its parent. So one call of
-// Confine, and one request to systemd, change the CPUs of all containers of the class.
+// QoSCgroups returns those cgroups of the QoS classes Burstable and BestEffort that exist, as paths
+// for Confine. With cgroup v2, the cpuset of such a cgroup limits all pods of its class, because
+// the kernel intersects the cpuset of a cgroup with that of its parent. So one call of Confine, and
+// one request to systemd, change the CPUs of all containers of the class.
 //
 // With cgroup v1, QoSCgroups returns none: there, the cpuset of a cgroup can only shrink after the
 // cpusets of all cgroups below it have shrunk.
@@ -44,9 +44,10 @@ func (c *Cgroups) Limits(class string, to cpuset.Set) bool {
 	return err == nil && !set.Empty() && (at.unit == "" || c.units.has(at.unit, allowed(set, cpuset.Set{})))
 }
 
-// QoSCgroup returns the one of QoSCgroups in which the cgroup of a pod is. It returns "" if the
-// cgroup is in none of them: the pod is Guaranteed, the kubelet has no cgroups of QoS classes
-// (--cgroups-per-qos=false) or a root cgroup that kubeRoots lacks, or the node has cgroup v1.
+// QoSCgroup returns the cgroup of the QoS class that contains the cgroup of a pod. It returns "" if
+// there is none, for one of these reasons: the pod is Guaranteed, the kubelet has no cgroups of QoS
+// classes (--cgroups-per-qos=false), kubeRoots lacks the kubelet's root cgroup, or the node has
+// cgroup v1.
 func (c *Cgroups) QoSCgroup(podCgroup string) string {
 	if _, v2 := c.tree.(unified); !v2 {
 		return ""

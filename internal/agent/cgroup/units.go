@@ -38,9 +38,9 @@ const maxAcknowledged = 4096
 // dbus-daemon(1)). systemd handles calls one after another, so a higher limit would not be faster.
 const maxCalls = 64
 
-// maxRound is how many requests one call of the method `retry` sends. While `retry` waits for the
-// answers, a hook that calls `persist` must wait. So `retry` sends few requests at a time: systemd
-// takes about 1 ms for each of them, and 50 to 120 ms on an overloaded machine.
+// maxRound is how many requests one call of the method `retry` sends at most. While `retry` waits
+// for the answers, a hook that calls `persist` must wait. So `retry` sends few requests at a time:
+// systemd takes about 1 ms for each of them, and 50 to 120 ms on an overloaded machine.
 const maxRound = 16
 
 // answerTime is the time in which systemd must answer at least one request to count as ready. A
@@ -71,8 +71,8 @@ type units struct {
 }
 
 // request is the properties that one unit should have. The properties of a request are never
-// changed. Instead, a new request replaces it. So the method `complete` can compare pointers to
-// find out whether a newer request has replaced the one that was sent.
+// changed: instead, a new request replaces the old one. So the method `complete` can compare
+// pointers to find out whether a newer request has replaced the one that was sent.
 type request struct {
 	properties
 	order int // requests with a higher order are sent first; negative after the request was sent; units.mu guards it
@@ -103,8 +103,8 @@ func (u *units) require(unit string, p properties) {
 	u.mu.desired[unit] = &request{all, u.mu.order}
 }
 
-// has reports whether systemd has acknowledged the properties p for a unit, and has got no other
-// request for it since.
+// has reports whether systemd has acknowledged the properties p for a unit, and no other request
+// for this unit was sent since.
 func (u *units) has(unit string, p properties) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -59,7 +59,7 @@ func (f File[T]) Save(value T) error {
 }
 
 // Load returns the value in the checkpoint file. The error is fs.ErrNotExist if there is no file,
-// ErrVersion if the file has another format version, and ErrDamaged if the file is invalid or
+// ErrVersion if the file's format version is not Version, and ErrDamaged if the file is invalid or
 // cannot be read. Load renames a damaged file.
 func (f File[T]) Load() (T, error) {
 	var zero, value T

@@ -155,8 +155,8 @@ func (i *Installer) load(ctx context.Context) (journal, place, error) {
 }
 
 // find returns where the node's containerd is. If containerd does not run, for example because an
-// earlier attempt to configure it broke it, find returns the place that the Installer's journal j
-// has. find returns an error if the Installer must not change containerd. For example, another
+// earlier change of its configuration broke it, find returns the place in the Installer's journal
+// j. find returns an error if the Installer must not change containerd. For example, another
 // program, such as k3s, may manage containerd's configuration, or systemd may end all containers at a
 // restart of containerd.
 func (i *Installer) find(ctx context.Context, j journal) (place, error) {

@@ -39,7 +39,7 @@ type Container struct {
 // Options are the options of New.
 type Options struct {
 	Proc fs.FS // the host's /proc
-	// Containers returns the containers with exclusive CPUs that the container runtime has,
+	// Containers returns the containers in the container runtime that have exclusive CPUs,
 	// including containers that have exited.
 	Containers func() []Container
 	// Held returns the names of all containers that hold exclusive CPUs, including containers that
@@ -72,7 +72,7 @@ type Total struct {
 	Container string
 	cputime.Foreign
 	Recent cputime.Foreign // the foreign time within Options.Window
-	Noisy  bool            // the share of Recent has reached Options.Threshold, and has not fallen below half of it since
+	Noisy  bool            // the share of Recent has reached Options.Threshold, and since then has not fallen below half of Threshold
 }
 
 // Monitor measures the foreign time of the containers with exclusive CPUs on this node.
@@ -205,7 +205,7 @@ func (m *Monitor) Totals() []Total {
 func (t Total) key() string { return t.Pod.String() + "/" + t.Pod.UID + "/" + t.Container }
 
 // Noisy returns the names of the containers whose share of foreign time has reached
-// Options.Threshold, and has not fallen below half of it since.
+// Options.Threshold, and since then has not fallen below half of this threshold.
 func (m *Monitor) Noisy() (names []string) {
 	for _, t := range m.Totals() {
 		if t.Noisy {

@@ -68,9 +68,10 @@ func (f files) read() (map[string]cpuset.Set, error) {
 	return all, nil
 }
 
-// The method `one` returns the CPUs in the kernel's file with the given name. From Linux 6.7 on, the
-// kernel leaves CPUs in isolated partitions out of the file of the workqueues. It then has another
-// file with the CPUs as they were written, and the method reads that file instead.
+// The method `one` returns the CPUs in the kernel's file with the given name. From Linux 6.7 on,
+// the kernel leaves CPUs in isolated partitions out of the file of the workqueues. Such a kernel
+// has a second file, with the CPUs as they were written, and the method reads the second file
+// instead.
 func (f files) one(name string) (cpuset.Set, error) {
 	path, mask := f.path(name)
 	text, err := os.ReadFile(path)

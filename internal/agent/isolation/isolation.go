@@ -22,8 +22,8 @@ import (
 // is not enough, because drivers add interrupts, and other programs move interrupts.
 const every = 10 * time.Second
 
-// Saved is the content of the state file. Files has the settings of the kernel's files from
-// before they were changed.
+// Saved is the content of the state file. Files has the contents that the kernel's files had before
+// the agent changed them.
 type Saved struct {
 	BootID string         `json:"bootID"`
 	Files  steering.State `json:"files"`
@@ -160,7 +160,7 @@ func (i *Isolation) apply(ctx context.Context) (err error) {
 		}
 	}
 	if i.mu.isolated.Empty() && len(errs) == 0 {
-		_, err := i.plan() // this second call removes the files that have their old contents again from the saved state
+		_, err := i.plan() // this second call removes from the saved state the files that have their old contents again
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)

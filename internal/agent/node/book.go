@@ -14,11 +14,11 @@ import (
 type Held struct {
 	Pod    workload.Pod `json:"pod"`
 	Cgroup string       `json:"cgroup"`           // the path of the pod's own cgroup
-	Static bool         `json:"static,omitempty"` // a static pod, which may have no mirror pod in the API server
+	Static bool         `json:"static,omitempty"` // whether the pod is a static pod, which may have no mirror pod in the API server
 	// Isolated means that interrupts and unbound workqueues are kept off the grant's CPUs.
 	Isolated bool `json:"isolated,omitempty"`
-	// Unconfirmed means that the agent does not know the pod's spec. It read from the running
-	// container's spec which CPUs the container has (see holdUnconfirmed).
+	// Unconfirmed means that the agent does not know the pod's spec. The grant has the CPUs that
+	// the OCI spec of a running container lists (see holdUnconfirmed).
 	Unconfirmed bool `json:"unconfirmed,omitempty"`
 	// Grant.UID is the pod's UID if the pod has one grant for all its containers. If each
 	// container of the pod has a grant of its own, Grant.UID is key(uid, container).
@@ -36,16 +36,16 @@ type Snapshot struct {
 // book is the ledger of exclusive CPUs, with the pods that hold its grants. Usually a pod has one
 // grant for all its containers, and containers reuse the CPUs of init containers that have ended.
 // In two cases, each container of a pod has a grant of its own, and no container reuses CPUs. The
-// first case is a static pod without a mirror pod, because the agent does not know its spec. The
-// second case is a pod that already ran when the agent lost the checkpoint file. The agent then
-// read from the specs of the pod's containers which CPUs they have.
+// first case is a static pod without a mirror pod, because the agent does not know the pod's spec.
+// The second case is a pod that already ran when the agent lost the checkpoint file. The agent then
+// reads from the OCI specs of the pod's containers which CPUs they have.
 type book struct {
 	ledger *pool.Ledger
 	held   map[string]Held // by Grant.UID
 }
 
-// key returns the Grant.UID for a container that has a grant of its own. The result differs from
-// the UID of every pod, because a pod's UID has no slash.
+// key returns the Grant.UID for a container that has a grant of its own. A Grant.UID with a slash
+// cannot be the UID of a pod.
 func key(uid, container string) string { return uid + "/" + container }
 
 // reserve grants CPUs for the request p. It returns a function that undoes the grant.
@@ -131,13 +131,13 @@ func (b *book) change(before Held, by func(l *pool.Ledger, uid string) (pool.Gra
 	return undo, nil
 }
 
-// whole reports whether the pod has one grant for all its containers. A container without a claim
-// in such a grant runs on the shared CPUs, as all containers without exclusive CPUs do.
+// whole reports whether the pod has one grant for all its containers. If such a grant has no CPUs
+// for a container, the container runs on the shared CPUs.
 func (b *book) whole(uid string) bool { _, ok := b.held[uid]; return ok }
 
-// covers reports whether the grants say which CPUs a container gets. They say it if the container
-// has a claim, or if its pod has one grant for all its containers (see the method `whole`). In the
-// second case, a container without a claim runs on the shared CPUs.
+// covers reports whether the grants say which CPUs a container gets. They do if the container has a
+// claim, which is its exclusive CPUs, or if its pod has one grant for all its containers (see the
+// method `whole`). In the second case, a container without a claim runs on the shared CPUs.
 func (b *book) covers(uid, container string) bool {
 	_, claimed := b.claim(uid, container)
 	return claimed || b.whole(uid)

@@ -24,8 +24,8 @@ import (
 // changes stay, because the kubelet will try to create the container again. The CFS quota stays
 // removed. And if systemd did not apply all changes of step 4 before the hook's deadline, the
 // shared containers stay off the CPUs for a while (see the type `withheld`). carve returns new
-// specs for those shared containers (containers without exclusive CPUs) that have no cgroup: only
-// their specs can be changed (see confineSharers). Callers hold n.mu.
+// specs for those shared containers (containers without exclusive CPUs) that have no cgroup,
+// because only the spec of such a container can be changed (see confineSharers). Callers hold n.mu.
 func (n *Node) carve(ctx context.Context, c workload.Container, got class) ([]workload.Spec, error) {
 	undo, err := n.reserveOrReject(ctx, c, got)
 	if err != nil {
@@ -133,13 +133,13 @@ func (n *Node) isolateAfterRelease(ctx context.Context) {
 }
 
 // confineSharers writes the shared CPUs to the cpusets that limit the sandboxes and the shared
-// containers (see the method sharers), and sends them to systemd. After a failure, it continues with
-// the others. The parameter `why` is Shrink if CPUs become exclusive, and Grow if released CPUs
-// become shared. With Grow, confineSharers does not wait for systemd. Until systemd knows the new
-// CPUs, it knows fewer CPUs for these containers than they may use. At a daemon-reload, systemd
-// writes the CPUs that it knows to the cgroups. So even then, none of the containers would run on
-// exclusive CPUs. confineSharers returns new specs for the shared containers without a cgroup, which
-// have not started or have ended. Callers hold n.mu.
+// containers (see the method sharers), and sends the shared CPUs to systemd. If it cannot write one
+// cpuset, it continues with the other cpusets. The parameter `why` is Shrink if CPUs become
+// exclusive, and Grow if released CPUs become shared. With Grow, confineSharers does not wait for
+// systemd. If systemd does a daemon-reload before it knows the new CPUs, it writes the old CPUs to
+// the cgroups. All of the old CPUs are still shared, so no shared container runs on exclusive CPUs.
+// confineSharers returns new specs for the shared containers without a cgroup, which have not
+// started or have ended. Callers hold n.mu.
 func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.Spec, err error) {
 	shared, start := n.shared(), n.env.Now()
 	written := 0
@@ -165,11 +165,12 @@ func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.S
 	return absent, errors.Join(errs...)
 }
 
-// confineAgain writes the cpusets of all sandboxes and shared containers again if the last write failed
-// for some of them. Such a container may run on exclusive CPUs. This can happen if the container was
-// created while the agent was down. confineAgain also writes them if the cgroup of a QoS class may not
-// limit its containers (see widenSharers). It does not wait for systemd. It returns new specs as
-// confineSharers does. Callers hold n.mu.
+// confineAgain writes the cpusets of all sandboxes and shared containers again if the last write
+// failed for some of them. A container whose cpuset was not written may run on exclusive CPUs, for
+// example if the container was created while the agent was down. confineAgain also writes all
+// cpusets again if containers in the cgroup of a QoS class may still have cpusets of their own (see
+// widenSharers). It does not wait for systemd. It returns new specs as confineSharers does. Callers
+// hold n.mu.
 func (n *Node) confineAgain(ctx context.Context) ([]workload.Spec, error) {
 	if !n.mu.unconfined && !n.mu.narrow {
 		return nil, nil
@@ -181,13 +182,13 @@ func (n *Node) confineAgain(ctx context.Context) ([]workload.Spec, error) {
 	return specs, nil
 }
 
-// sharer is a cgroup on the shared CPUs: that of a sandbox, of a container, or of a QoS class. The
-// field containerID is "" unless it is that of a container.
+// sharer is a cgroup on the shared CPUs: the cgroup of a sandbox, of a container, or of a QoS
+// class. For a sandbox or a QoS class, the field containerID is "".
 type sharer struct{ name, cgroup, containerID string }
 
-// sharers returns the cgroups whose cpusets limit all sandboxes and shared containers: the cgroups of
-// QoS classes, and the cgroups of the sandboxes and shared containers that are in none of these. A
-// class whose cgroup does not exist has no processes.
+// sharers returns the cgroups whose cpusets limit all sandboxes and shared containers. These are
+// the cgroups of QoS classes, and the cgroups of those sandboxes and shared containers that are in
+// no cgroup of a QoS class. A QoS class whose cgroup does not exist has no processes.
 func (n *Node) sharers() []sharer {
 	var all []sharer
 	for _, class := range n.env.Cgroups.QoSCgroups() {

@@ -12,7 +12,7 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// kind is what a container gets.
+// kind is what a container gets, such as shared CPUs or a refusal.
 type kind string
 
 const (
@@ -30,7 +30,7 @@ const (
 type class struct {
 	kind    kind
 	request *pool.Pod         // for exclusive CPUs: what the ledger must reserve; otherwise nil
-	why     *v1alpha1.Refusal // for refused; otherwise nil
+	why     *v1alpha1.Refusal // why the container is refused; nil for all other kinds
 }
 
 // subject is a container, with everything that decides what the container gets.
@@ -49,8 +49,8 @@ type subject struct {
 }
 
 // classify decides what a container gets. It changes nothing, and does not wait. If the result is
-// awaitsPod, the agent needs the Pod object and does not know it yet. The caller may then wait for
-// it and call classify again.
+// awaitsPod, the agent needs the Pod object, which it does not know yet. The caller may then wait
+// for the Pod object and call classify again.
 func classify(s subject) class {
 	if err := s.checkNew(); err != nil {
 		return s.refused(err)
@@ -82,11 +82,10 @@ func classify(s subject) class {
 
 // asks reports whether the annotations of the container or of its sandbox show that the pod may
 // request exclusive CPUs. For two kinds of pods, the result is false although the pod requests
-// exclusive CPUs. First, another device plugin may serve a resource such as numalet.dev/numa1-cpu.
-// If the pod requests CPUs by limits of this resource, that device plugin allocates them, and adds
-// no annotations. Second, the author of the pod may have written labels instead of annotations by
-// mistake. For these pods, classify reads the request if the pod is known, but does not wait for
-// the pod.
+// exclusive CPUs. The first kind has a limit of a resource such as numalet.dev/numa1-cpu, and
+// another device plugin serves this resource: that device plugin adds no annotations. The second
+// kind has labels that the pod's author wrote by mistake instead of annotations. For pods of both
+// kinds, classify reads the request if the pod is known, but does not wait for the pod.
 func (s subject) asks() bool {
 	return len(v1alpha1.ParseAllocated(s.Annotations)) > 0 || v1alpha1.MayRequest(s.Sandbox.Annotations) && !s.placedWithoutCPUs()
 }
@@ -101,7 +100,8 @@ func (s subject) checkNew() error {
 	return cmp.Or(s.checkPlacer(), s.checkGPUs(), s.checkGroups())
 }
 
-// ofRequest decides what the container gets if the request of its pod is valid.
+// ofRequest decides what the container gets. The parameter `request` is the valid request of its
+// pod.
 func (s subject) ofRequest(pod *corev1.Pod, request v1alpha1.CPURequest) class {
 	if err := cmp.Or(s.checkQoS(), s.notIsolated(request)); err != nil {
 		return s.refused(err)

@@ -129,9 +129,9 @@ func (n *Node) reserveAndDecide(ctx context.Context, c workload.Container) (a wo
 	return a, nil
 }
 
-// forgetFailed removes earlier containers of the same name in the pod that have no cgroup. Their
-// creation has failed, or they have ended. CRI-O tells NRI plugins nothing if the creation of a
-// container fails, and the kubelet tries again without limit. Callers hold n.mu.
+// forgetFailed removes earlier containers of the pod from n.mu.pods if they have the name of c and
+// no cgroup. Their creation has failed, or they have ended. CRI-O tells NRI plugins nothing if the
+// creation of a container fails, and the kubelet tries again without limit. Callers hold n.mu.
 func (n *Node) forgetFailed(c workload.Container) {
 	p := n.mu.pods[c.Sandbox.Pod.UID]
 	if p == nil {
@@ -191,9 +191,9 @@ func (n *Node) holds(c workload.Container) bool {
 	return holds
 }
 
-// assert writes the CPUs of a container that may already run to its cgroup. It returns no error
-// for a container without a cgroup. Such a container has ended or has not started, and Start
-// writes the CPUs of a container that has not started. Callers hold n.mu.
+// assert writes the CPUs of a container to its cgroup. The container may already run. assert
+// returns no error for a container without a cgroup. Such a container has ended or has not started,
+// and Start writes the CPUs of a container that has not started. Callers hold n.mu.
 func (n *Node) assert(ctx context.Context, c workload.Container, d workload.Decision) error {
 	err := n.confine(ctx, c, d, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -202,11 +202,11 @@ func (n *Node) assert(ctx context.Context, c workload.Container, d workload.Deci
 	return confineRefusal(c, d, err)
 }
 
-// confine writes the CPUs of a container to its cgroup, or to the cgroup of a QoS class if that
-// limits the container. The error for a container without a cgroup is fs.ErrNotExist. If the
-// container is exclusive, confine also sends the CPUs to systemd. If that fails, confine returns an
-// error. But if the parameter `bySpec` is true, it returns none: the CPUs are then in the
-// container's spec, so the container runtime has already sent them to systemd.
+// confine writes the CPUs of a container to its cgroup. If the cgroup of a QoS class limits the
+// container, confine writes them to that cgroup instead. The error for a container without a cgroup
+// is fs.ErrNotExist. If the container is exclusive, confine also sends the CPUs to systemd, and
+// returns an error if that fails. But if the parameter `bySpec` is true, it ignores this error: the
+// CPUs are then in the container's spec, so the container runtime has already sent them to systemd.
 //
 // confine does not wait for systemd for a shared container, which has no exclusive CPUs to protect.
 // The kernel already limits it to its CPUs, and the agent creates no exclusive container until

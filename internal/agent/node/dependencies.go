@@ -26,9 +26,9 @@ type Pods interface {
 // cgroup, Confine, Effective, Configured and LiftQuota return fs.ErrNotExist.
 type Cgroups interface {
 	// Confine sets the CPUs of the cgroup of a container, a pause process or a QoS class. It also
-	// sets the NUMA nodes of its memory if d has any, and makes the cgroup a partition if d has one.
-	// If d.Exclusive is false, Confine may set fewer CPUs than d has. The error wraps
-	// workload.ErrPartition if only the partition could not be made.
+	// sets the NUMA nodes of the cgroup's memory if d has any, and makes the cgroup a cpuset
+	// partition if d has one. If d.Exclusive is false, Confine may set fewer CPUs than d has. The
+	// error wraps workload.ErrPartition if Confine did everything except make the partition.
 	Confine(ctx context.Context, cgroup string, d workload.Decision) error
 	// Effective returns the CPUs, and the NUMA nodes of memory, that a cgroup can really use.
 	Effective(cgroup string) (cpuset.Set, []topology.NodeID, error)
@@ -38,10 +38,11 @@ type Cgroups interface {
 	// QoSCgroups returns the cgroups of the QoS classes Burstable and BestEffort, if setting the
 	// CPUs of such a cgroup limits all cgroups below it. Otherwise it returns none.
 	QoSCgroups() []string
-	// QoSCgroup returns the one of QoSCgroups that has the cgroup of a pod, or "".
+	// QoSCgroup returns the cgroup in the result of QoSCgroups that contains the cgroup of a pod, or "".
 	QoSCgroup(podCgroup string) string
-	// Limits reports whether the cgroup of a QoS class has only the given CPUs, and whether it keeps
-	// them if systemd writes the settings of all cgroups again. It returns false for the cgroup "".
+	// Limits reports whether the cgroup of a QoS class has no other CPUs than the given ones, even
+	// after systemd has written the settings of all cgroups again. It returns false for the cgroup
+	// "".
 	Limits(class string, to cpuset.Set) bool
 	// LiftQuota removes the CFS quota of a pod's cgroup.
 	LiftQuota(ctx context.Context, podCgroup string) error
@@ -70,8 +71,8 @@ type Events interface {
 	Note(pod workload.Pod, reason, message string)
 }
 
-// Rejecter sets a pod to Failed. The agent calls it if this node cannot give the pod the CPUs and
-// GPUs that numalet-controller chose for it, and wrote into the annotation numalet.dev/placement.
+// Rejecter sets a pod's phase to Failed. The agent calls it if this node cannot give the pod the
+// CPUs and GPUs that numalet-controller chose and wrote into the annotation numalet.dev/placement.
 // Kubernetes cannot move a pod to another node, so the owner of the pod must create a new pod.
 // Reject does not block.
 type Rejecter interface {
@@ -140,8 +141,8 @@ type Config struct {
 	Controller bool
 	Disabled   bool       // pods that request exclusive CPUs are refused
 	Reserved   cpuset.Set // CPUs that are never exclusive
-	// ReservedMemory is how many bytes of each NUMA node are reserved, so that no container's
-	// memory may be bound to them.
+	// ReservedMemory is how many bytes of the memory of each NUMA node are kept for the system, so
+	// that containers cannot bind them.
 	ReservedMemory map[topology.NodeID]uint64
 	FullCores      bool          // no two pods get exclusive CPUs of the same core
 	BootID         string        // the kernel's ID of this boot

@@ -2,7 +2,7 @@
 //
 // Package node owns the ledger of exclusive CPUs, and saves the ledger in a checkpoint file. One
 // mutex guards both. Package nri translates the hooks of the container runtime to calls of Create,
-// Start and others. Package node reaches cgroups, the checkpoint file and events through
+// Start and other methods. Package node reaches cgroups, the checkpoint file and events through
 // interfaces. No hook calls the API server, because the pods come from the cache of an informer.
 //
 // Package node must keep processes of other pods off the exclusive CPUs of a container. A container

@@ -17,8 +17,8 @@ const PartlyIsolatedReason = "NumaletPartlyIsolated"
 // exclusive CPUs.
 func isolates(s workload.Sandbox) bool { return partitionOf(s) != workload.NoPartition }
 
-// partitionOf returns the partition that the pod's annotation requests for each container with
-// exclusive CPUs.
+// partitionOf returns the type of cpuset partition that the pod's annotation requests for each
+// container with exclusive CPUs.
 func partitionOf(s workload.Sandbox) workload.Partition {
 	switch s.Annotations[v1alpha1.AnnotationIsolation] {
 	case v1alpha1.IsolationFull:
@@ -29,8 +29,8 @@ func partitionOf(s workload.Sandbox) workload.Partition {
 	return workload.NoPartition
 }
 
-// partition returns the partition that the pod's exclusive containers get on this node. It is
-// NoPartition if the kernel can make none.
+// partition returns the type of cpuset partition that the pod's exclusive containers get on this
+// node. The result is NoPartition if the kernel can make no partitions.
 func (n *Node) partition(s workload.Sandbox) workload.Partition {
 	if isolates(s) && n.env.Isolator.Partitions() {
 		return partitionOf(s)
@@ -73,9 +73,9 @@ func (n *Node) notePartlyIsolated(s workload.Sandbox) {
 	}
 }
 
-// assertPartitions makes the partition of each container that requests isolation again, unless it
-// still exists. A partition is a cgroup whose CPUs no other cgroup can use. The kernel can end a
-// partition, for example when all of its CPUs go offline.
+// assertPartitions checks the cgroup of each container that requests isolation, and makes it a
+// partition again if it no longer is one. A partition is a cgroup whose CPUs no other cgroup can
+// use. The kernel can end a partition, for example when all of its CPUs go offline.
 func (n *Node) assertPartitions(ctx context.Context) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

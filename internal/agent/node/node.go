@@ -44,8 +44,8 @@ type Node struct {
 		// unconfined is true if the last write of the shared CPUs failed for the cgroup of any
 		// sandbox or shared container.
 		unconfined bool
-		// narrow is true if containers or sandboxes in cgroups of QoS classes may have cpusets of
-		// their own (see widenSharers).
+		// narrow is true if there may be containers or sandboxes in cgroups of QoS classes that
+		// have cpusets of their own (see widenSharers).
 		narrow bool
 	}
 }
@@ -58,7 +58,7 @@ type pod struct {
 	sandboxes  map[string]workload.Sandbox   // by ID, including stopped ones
 	containers map[string]workload.Container // by ID, including exited ones until they are removed
 	newest     map[string]string             // ID of the newest container, by name
-	gpus       map[string]bool               // device IDs of the GPUs of all containers that the pod had since the agent started, or that ran then
+	gpus       map[string]bool               // device IDs of the GPUs of all containers that ran when the agent started, or were created later
 	rejected   error                         // why the pod was rejected; nil for a pod that was not rejected
 }
 

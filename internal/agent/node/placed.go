@@ -47,10 +47,10 @@ func (s subject) placedWithoutCPUs() bool {
 }
 
 // placed returns the request with the numbers of CPUs per NUMA node that numalet-controller decided
-// on, which are in the pod's placement annotation. If the controller did not place the pod, it
-// returns the request unchanged. For a pod that was resized after its placement, it returns the
-// numbers of the placement. Each container of such a pod gets its new size when it is created (see
-// the method `fit`).
+// on. These numbers are in the pod's placement annotation. If the controller did not place the pod,
+// the result is the unchanged request. If the pod was resized after its placement, the result still
+// has the numbers of the placement. Each container of such a pod gets its new size when the
+// container is created (see the method `fit`).
 func (s subject) placed(pod *corev1.Pod, request v1alpha1.CPURequest) (v1alpha1.CPURequest, error) {
 	if !s.cfg.isPlaced(s.Sandbox) {
 		return request, nil

@@ -32,8 +32,8 @@ func (s subject) checkQoS() error {
 	return refuse(v1alpha1.NotGuaranteed, "exclusive CPUs need a pod of class Guaranteed, but the cgroup of this pod is in %s; give every container of the pod cpu and memory limits equal to its requests", s.qosCgroup)
 }
 
-// dropGrantsInQoSCgroups drops the grants of pods in the cgroups of QoS classes. They can only be
-// grants of static pods that an agent of an earlier release has made: see checkQoS.
+// dropGrantsInQoSCgroups drops the grants of pods in the cgroups of QoS classes. Only an agent of
+// an earlier release can have made such a grant, and only for a static pod (see checkQoS).
 func (n *Node) dropGrantsInQoSCgroups() {
 	for _, h := range n.mu.book.sorted() {
 		if n.env.Cgroups.QoSCgroup(h.Cgroup) != "" {
@@ -46,8 +46,9 @@ func (n *Node) dropGrantsInQoSCgroups() {
 // kernel and in systemd. Callers hold n.mu.
 func (n *Node) limits(class string) bool { return n.env.Cgroups.Limits(class, n.shared()) }
 
-// widenSharers sets all CPUs for the cgroups of containers and sandboxes that have cpusets of their
-// own although the cgroup of a QoS class limits them (see the method widen). Callers hold n.mu.
+// widenSharers looks for containers and sandboxes that have cpusets of their own although the
+// cgroup of a QoS class limits them. It sets these cpusets to all CPUs (see the method `widen`).
+// Callers hold n.mu.
 func (n *Node) widenSharers(ctx context.Context) {
 	if !n.mu.narrow {
 		return
@@ -64,14 +65,18 @@ func (n *Node) widenSharers(ctx context.Context) {
 	n.env.Cgroups.PersistLater()
 }
 
-// widen sets all CPUs for a cgroup in the cgroup of a QoS class if the cgroup has a cpuset of its own.
-// Otherwise its processes would never get the CPUs that become shared later. An agent of an earlier
-// release has set the cpuset, or Create has, because the cgroup of the class did not limit its
-// containers yet. As long as this is so, the cgroup keeps its cpuset, which is then all that keeps its
-// processes off exclusive CPUs. If the cpuset stays, widen sets n.mu.narrow, and widenSharers tries
-// again later. widen does not empty the cpuset instead, because Linux 6.1 refuses that for a cgroup
-// with processes (ENOSPC). It writes the cpuset even if it already has all CPUs, because systemd may
-// not know that: an earlier agent may have ended before it sent the CPUs to systemd. Callers hold n.mu.
+// widen sets the cpuset of a container or sandbox to all CPUs if the cgroup of a QoS class limits
+// the container or sandbox. With a smaller cpuset, its processes would never get the CPUs that
+// become shared later. If no cpuset is set, widen does nothing. The cpuset was set by Create,
+// RunSandbox or an agent of an earlier release, when the cgroup of the class did not limit its
+// containers yet. If the cgroup of the class still does not limit them, only their own cpusets keep
+// them off exclusive CPUs. In this case, widen leaves the cpuset as it is, and sets n.mu.narrow, so
+// that widenSharers tries again later.
+//
+// widen does not empty the cpuset instead, because Linux 6.1 refuses that for a cgroup with
+// processes (ENOSPC). It writes the cpuset even if the cpuset already has all CPUs, because systemd
+// may not know that: an earlier agent may have ended before it sent the CPUs to systemd. Callers
+// hold n.mu.
 func (n *Node) widen(ctx context.Context, class string, s sharer) {
 	own, err := n.env.Cgroups.Configured(s.cgroup)
 	switch {

@@ -19,7 +19,7 @@ import (
 // refusing a request for which CPUs are lacking.
 const (
 	CheckpointFailed  v1alpha1.Reason = "CheckpointFailed"  // the checkpoint cannot be written
-	CgroupFailed      v1alpha1.Reason = "CgroupFailed"      // a container cannot be confined
+	CgroupFailed      v1alpha1.Reason = "CgroupFailed"      // the agent or systemd cannot change the CPUs or the quota of a cgroup
 	FormNotServed     v1alpha1.Reason = "FormNotServed"     // the pod sets a CPU policy and the node serves only limits by NUMA node, or the reverse
 	GPUReserved       v1alpha1.Reason = "GPUReserved"       // the container would get a GPU of a GPU group, and the controller did not assign that GPU to it
 	GPUsNamed         v1alpha1.Reason = "GPUsNamed"         // the container sets NVIDIA_VISIBLE_DEVICES itself

@@ -41,8 +41,8 @@ func (n *Node) wake() {
 // retryInterval is the time between two calls of the method `retry`.
 const retryInterval = 10 * time.Second
 
-// Run releases the grants of ended pods, completes resizes, gives withheld CPUs back, and repairs
-// what the method `retry` repairs, until ctx ends.
+// Run releases the grants of ended pods, completes resizes, gives withheld CPUs back, and calls the
+// method `retry` at intervals of retryInterval, until ctx ends.
 func (n *Node) Run(ctx context.Context) error {
 	again := time.NewTimer(0)
 	defer again.Stop()
@@ -67,8 +67,8 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 }
 
-// retry repairs the partitions of containers, and writes the cpusets of shared containers again if
-// the last write failed or was not possible.
+// retry repairs the partitions of containers. It also writes the cpusets of shared containers again
+// if an earlier write failed or was not possible yet (see confineAgain and widenSharers).
 func (n *Node) retry(ctx context.Context) {
 	n.assertPartitions(ctx)
 	n.mu.Lock()

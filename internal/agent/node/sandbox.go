@@ -55,9 +55,9 @@ func (n *Node) releaseSandbox(ctx context.Context, uid string) bool {
 	return n.releaseEnded(ctx, uid)
 }
 
-// RemoveSandbox removes a sandbox with its containers. When the last sandbox of a pod is removed,
-// RemoveSandbox releases the pod's grants. The kubelet does not remove the last sandbox while the
-// pod exists.
+// RemoveSandbox removes a sandbox and its containers from the state of the node. When the last
+// sandbox of a pod is removed, RemoveSandbox releases the pod's grants. The kubelet does not remove
+// the last sandbox while the pod exists.
 func (n *Node) RemoveSandbox(ctx context.Context, s workload.Sandbox) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -76,8 +76,8 @@ func (n *Node) Synced() bool {
 //  3. replace CPUs that went offline
 //  4. finish resizes that the agent has missed
 //  5. write the checkpoint
-//  6. write the cpusets that limit the shared containers, and set all CPUs where other cpusets are
-//     not needed beside them
+//  6. write the cpusets that limit the shared containers. If the cgroup of a QoS class limits a
+//     container, set the container's own cpuset to all CPUs (see the method `widen`)
 //  7. write the cpusets of the exclusive containers
 //
 // If a step fails, reconcile reports or logs the failure and continues, because the agent must
@@ -120,7 +120,7 @@ func (n *Node) reconcile(ctx context.Context) {
 	}
 }
 
-// staticOnly reports whether the pod has grants, and all of them belong to a static pod.
+// staticOnly reports whether the pod has grants, and all of them say that it is a static pod.
 func (n *Node) staticOnly(uid string) bool {
 	held := n.mu.book.of(uid)
 	return len(held) > 0 && !slices.ContainsFunc(held, func(h Held) bool { return !h.Static })
@@ -149,10 +149,10 @@ func (n *Node) running() []workload.Container {
 	return append(pinned, rest...)
 }
 
-// adopt makes sure that a known container that requests exclusive CPUs has a grant. If the
-// container is already pinned and its CPUs can be granted, the grant has these CPUs. Otherwise the
-// grant has new CPUs. If the pod is unknown, adopt may leave the container without a grant until
-// Reconcile.
+// adopt makes sure that a container that requests exclusive CPUs has a grant. If the container is
+// already pinned and its CPUs can be granted, the grant has these CPUs. Otherwise the grant has new
+// CPUs. If the agent does not know the pod yet, adopt may leave the container without a grant until
+// Reconcile is called.
 func (n *Node) adopt(c workload.Container) error {
 	s := n.subject(c)
 	if s.pod != nil {

@@ -12,8 +12,8 @@ import (
 
 // Update returns the CPUs of a container whose resources the kubelet resizes in place. The container
 // runtime needs the CPUs even if they do not change. Without an answer, the runtime would write the
-// CPUs of the container's old spec again. Meanwhile, another container may have got some of these
-// CPUs for itself.
+// CPUs of the container's old spec again. Some of these CPUs may be exclusive to another container
+// by now.
 //
 // If the container gets more CPUs, Update first reserves them, writes the checkpoint, and moves
 // shared containers off them. If it gets fewer CPUs, Update changes nothing yet, because the

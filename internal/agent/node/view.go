@@ -16,7 +16,8 @@ type View struct {
 	// that are free.
 	Capacity, Allocatable, Available map[topology.NodeID]int
 	// Bytes of memory that containers can bind, for each NUMA node that has CPUs. AllocatableMemory
-	// is how much they can bind in total, and AvailableMemory is how much more they can bind now.
+	// is how much all containers together can bind, and AvailableMemory is how much of this is
+	// free.
 	AllocatableMemory, AvailableMemory map[topology.NodeID]uint64
 	Held                               []Holding
 }
@@ -29,8 +30,7 @@ type Holding struct {
 	CPUs      cpuset.Set
 }
 
-// View returns the current allocation of CPUs and memory. Its list of containers is ordered by
-// pod.
+// View returns the current allocation of CPUs and memory. The list View.Held is ordered by pod.
 func (n *Node) View() View {
 	n.mu.Lock()
 	defer n.mu.Unlock()

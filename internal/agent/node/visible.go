@@ -9,7 +9,8 @@ import (
 )
 
 // voidDevices is the value of NVIDIA_VISIBLE_DEVICES with which NVIDIA's container runtime adds no
-// GPUs to a container. A container that gets its GPUs as CDI devices has this value, too.
+// GPUs to a container. A container that gets its GPUs as devices of the Container Device Interface
+// (CDI) has this value, too.
 // https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
 const voidDevices = "void"
 
@@ -39,10 +40,10 @@ func (n *Node) visibleGPUs(c workload.Container) (string, error) {
 // visibleOf returns the value of NVIDIA_VISIBLE_DEVICES for a container with GPUs. The parameter
 // `given` lists these GPUs, and `set` has the value of each entry for the variable in the
 // container's environment. visibleOf returns "" if the last value in `set` is right. It also
-// returns "" if `set` is empty, because the device plugin then passes the GPUs as CDI devices. If a
-// container has GPUs of two extended resources, the device plugin sets the variable once for each
-// resource. The kubelet keeps only one of these two values, so the value in `set` lacks the GPUs of
-// the other resource.
+// returns "" if `set` is empty, because the device plugin then passes the GPUs as devices of the
+// Container Device Interface (CDI). If a container has GPUs of two extended resources, the device
+// plugin sets the variable once for each resource. The kubelet keeps only one of these two values,
+// so the value in `set` lacks the GPUs of the other resource.
 func visibleOf(given, set []string) string {
 	if len(set) == 0 {
 		return ""

@@ -21,7 +21,8 @@ import (
 // The patch has only this condition. A strategic merge patch merges the list of conditions by type,
 // so the conditions of the kubelet and of other programs stay as they are.
 func SetNodeCondition(ctx context.Context, client kubernetes.Interface, node string, kind corev1.NodeConditionType, want *corev1.NodeCondition, now time.Time) error {
-	// The API server's cache could lack this program's last write, and show the former status.
+	// Without ResourceVersion "0", the answer does not come from the API server's cache, which
+	// could lack this program's last write and show the former status.
 	found, err := client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("get node %q: %w", node, err)

@@ -17,10 +17,10 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// Rejecter sets pods to Failed in the background, because a hook of the container runtime must not
-// wait for the API server. It retries until the API server has accepted the new status, or the pod
-// was deleted. If the kubelet overwrites the status later, Rejecter sets the pod to Failed again
-// (see Enforce).
+// Rejecter sets the phase of pods to Failed. It does so in the background, because a hook of the
+// container runtime must not wait for the API server. It retries until the API server has accepted
+// the new status, or the pod was deleted. If the kubelet overwrites the status later, Rejecter sets
+// the phase to Failed again (see Enforce).
 type Rejecter struct {
 	client kubernetes.Interface
 	now    func() time.Time
@@ -39,8 +39,7 @@ func NewRejecter(client kubernetes.Interface, now func() time.Time) *Rejecter {
 	return &Rejecter{client: client, now: now, queue: workqueue.NewTypedRateLimitingQueue(limiter)}
 }
 
-// Reject sets a pod to Failed, with a CamelCase reason and a message. It does not
-// block.
+// Reject sets a pod's phase to Failed, with a CamelCase reason and a message. It does not block.
 func (r *Rejecter) Reject(pod PodRef, reason, message string) {
 	r.queue.Add(rejection{pod, reason, message})
 }

@@ -6,8 +6,8 @@
 // late.
 //
 // If two NRI plugins set the same field of a container (cpus, mems or quota), the runtime does not
-// create the container. Its error names both plugins. Do not run another plugin that pins CPUs on
-// a node with Numalet.
+// create the container. The runtime's error names both plugins. On a node with Numalet, do not run
+// another plugin that pins CPUs.
 //
 // run.go keeps the connection to the container runtime. plugin.go and hooks.go implement the
 // protocol, and translate.go converts the types. versions.go handles what differs between versions

@@ -113,9 +113,10 @@ func (p *plugin) preventStart(pod *api.PodSandbox, container *api.Container, err
 
 // UpdateContainer is called before the container runtime writes new resources of a container. The
 // last of the returned updates is for this container, and the runtime merges it into these
-// resources. There is no such update if the node has no CPUs for the container's spec. The other
-// returned updates are for other containers, which do not run yet, and the runtime applies them
-// first. If UpdateContainer returns an error, the runtime does not write the new resources.
+// resources. There is no such update if Node.Update returns no CPUs, because the cgroup of a QoS
+// class then limits the container. The other returned updates are for other containers, which do
+// not run yet, and the runtime applies them first. If UpdateContainer returns an error, the runtime
+// does not write the new resources.
 func (p *plugin) UpdateContainer(ctx context.Context, pod *api.PodSandbox, container *api.Container, want *api.LinuxResources) (_ []*api.ContainerUpdate, err error) {
 	ctx, end := p.hook(ctx, "UpdateContainer", containerOf(pod, container)...)
 	defer end(&err)
@@ -124,7 +125,7 @@ func (p *plugin) UpdateContainer(ctx context.Context, pod *api.PodSandbox, conta
 		return nil, err
 	}
 	updates := asUpdates(answer.Specs)
-	if answer.CPUs.Empty() { // the runtime would take an update without resources for the new resources
+	if answer.CPUs.Empty() { // the runtime would use an update without resources as the new resources
 		return updates, nil
 	}
 	u := &api.ContainerUpdate{ContainerId: container.GetId()}
@@ -141,8 +142,9 @@ func (p *plugin) PostUpdateContainer(ctx context.Context, pod *api.PodSandbox, c
 }
 
 // RemoveContainer is called when the container runtime removes an exited container. containerd also
-// calls it when the creation of a container has failed. The plugin does not use the hook StopContainer, because
-// some runtimes call StopContainer while the container's processes still run.
+// calls it when the creation of a container has failed. The plugin does not use the hook
+// StopContainer, because some runtimes call StopContainer while the container's processes still
+// run.
 func (p *plugin) RemoveContainer(ctx context.Context, pod *api.PodSandbox, container *api.Container) (err error) {
 	_, end := p.hook(ctx, "RemoveContainer", containerOf(pod, container)...)
 	defer end(&err)

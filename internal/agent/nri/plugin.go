@@ -12,9 +12,9 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Node decides which CPUs containers get. The plugin calls one of its methods for each hook about
-// sandboxes or containers. If a method returns an error, the hook fails, and with it the operation
-// of the container runtime. The methods without an error cannot fail.
+// Node decides which CPUs containers get. For each hook about sandboxes or containers, the plugin
+// calls one method of Node. If the method returns an error, the hook fails, and with it the
+// operation of the container runtime. The methods without an error cannot fail.
 type Node interface {
 	Synchronize(context.Context, []workload.Sandbox, []workload.Container)
 	RunSandbox(context.Context, workload.Sandbox) error

@@ -136,8 +136,8 @@ func (p *Plugin) connect(ctx context.Context) (synced bool, err error) {
 	return done.Load(), fmt.Errorf("serve the container runtime over %s: %w", p.o.Socket, err)
 }
 
-// newStub returns a stub, which is NRI's library for plugins, for one connection. A stub cannot be
-// used for a second connection.
+// newStub returns a stub, an object of NRI's library for plugins, for one connection. A stub cannot
+// be used for a second connection.
 func (p *Plugin) newStub(conn net.Conn, synced func()) (stub.Stub, error) {
 	hooks := &plugin{node: p.o.Node, cgroups: p.o.Cgroups, log: p.o.Log, observe: p.o.Observe, panicked: p.o.Panicked, synced: synced}
 	s, err := stub.New(hooks,

@@ -53,10 +53,10 @@ func New(r prometheus.Registerer) *Metrics {
 			Name: "numalet_checkpoint_save_duration_seconds", Help: "Duration of writing the checkpoint to disk.", Buckets: fast(),
 		}),
 		writes: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "numalet_cgroup_write_duration_seconds", Help: "Duration of writing all cgroups for one change of the shared CPUs, by cause (shrink, grow or assert).", Buckets: fast(),
+			Name: "numalet_cgroup_write_duration_seconds", Help: "Duration of writing the CPUs of cgroups, by cause: shrink (CPUs leave the shared set), grow (CPUs return to the shared set) or assert (any other cause).", Buckets: fast(),
 		}, []string{"cause"}),
 		cgroups: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "numalet_cgroups_written_total", Help: "Cgroups written after changes of the shared CPUs, by cause (shrink, grow or assert).",
+			Name: "numalet_cgroups_written_total", Help: "Number of cgroups whose CPUs were written, by cause: shrink (CPUs leave the shared set), grow (CPUs return to the shared set) or assert (any other cause).",
 		}, []string{"cause"}),
 	}
 	m.panics = prometheus.NewCounter(prometheus.CounterOpts{
