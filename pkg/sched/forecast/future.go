@@ -35,10 +35,10 @@ func (t *turn) ends(now time.Time) time.Time {
 type future struct {
 	now      time.Time
 	nodes    []*sched.Node
-	index    map[string]int // index in nodes, by name; all futures of a forecast share it, so it is never changed
-	turns    []*turn        // the pending pods, in the order of the queue; the last one is Present.Pod
-	waiting  []*turn        // those elements of the field `turns` that have not started
-	reserved map[string]int // for each pod or gang that has a node reserved, the index of the node; the key is the result of sched.Pod.Claim, which is the gang's ID or the pod's UID
+	index    map[string]int   // index in nodes, by name; all futures of a forecast share it, so it is never changed
+	turns    []*turn          // the pending pods, in the order of the queue; the last one is Present.Pod
+	waiting  []*turn          // those elements of the field `turns` that have not started
+	reserved map[string][]int // for each pod or gang that has nodes reserved, the indexes of these nodes; the key is the result of sched.Pod.Claim, which is the gang's ID or the pod's UID
 	running  [][]reservation.AssignedPod
 	ends     []end // when the running pods end, the latest time first, so the last element is the next end
 	checks   int   // how many more times the future may check whether a pod fits a node
@@ -62,13 +62,13 @@ func (e end) compare(other end) int {
 // times, so its time must not be advanced: the method `next` must not be called.
 func begin(present Present) *future {
 	f := &future{
-		now: present.Now, nodes: slices.Clone(present.Nodes), index: map[string]int{}, reserved: map[string]int{},
+		now: present.Now, nodes: slices.Clone(present.Nodes), index: map[string]int{}, reserved: map[string][]int{},
 		running: make([][]reservation.AssignedPod, len(present.Nodes)), checks: maxChecks,
 	}
 	for i, node := range f.nodes {
 		f.index[node.Name] = i
 		if node.Reserved != nil {
-			f.reserved[node.Reserved.UID] = i
+			f.reserved[node.Reserved.UID] = append(f.reserved[node.Reserved.UID], i)
 		}
 	}
 	effort := numaplan.FullEffort // for all pods and futures

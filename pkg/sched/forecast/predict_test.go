@@ -56,6 +56,25 @@ func TestPredict(t *testing.T) {
 	}
 }
 
+// TestReservationsOfAGang checks that all reservations of a gang end when the gang starts. Two nodes
+// are reserved for the two pods of a gang. Two more pods wait. All four pods need a whole node, and
+// run for ten minutes, so the last two pods start when the two pods of the gang end.
+func TestReservationsOfAGang(t *testing.T) {
+	s := newScene(2, 2)
+	s.runs.Ended(Class{Tenant: "ann"}, minutes(10))
+	for i := range s.Nodes {
+		s.ahead(2)
+		s.Ahead[i].Pod.Gang = &sched.Gang{ID: "gang", Need: 2}
+		s.node(i).Reserved = reserve(s.Ahead[i])
+	}
+	s.ahead(2)
+	s.pod(2)
+	want := Answer{P50: now.Add(minutes(10)), P90: now.Add(minutes(10))}
+	if diff := cmp.Diff(want, Predict(s.Present, s.runs, 1)); diff != "" {
+		t.Errorf("forecast (-want +got):\n%s", diff)
+	}
+}
+
 // TestQuantiles checks a forecast after ten pods ran for 1 to 10 minutes. One pod has just started
 // on the only GPU, and another pod waits for this GPU. P50 must be about 5 minutes, and P90 about
 // 9.

@@ -79,19 +79,21 @@ func freeGPUs(node *sched.Node) (sum sched.MilliGPU) {
 	return sum
 }
 
-// place starts a waiting pod. If the pod had a reservation, the method returns the index of the
-// reserved node, because other pods may fit there now.
+// place starts a waiting pod. If nodes are reserved for the pod or its gang, the method ends all
+// these reservations, because a gang starts as a whole. It returns the indexes of these nodes,
+// because waiting pods may fit there now: first the other pods of the gang, which come before all
+// pods behind the gang in the queue.
 func (f *future) place(t *turn, node int) (unreserved []int) {
 	at, _ := filter.Place(t.Pod, f.nodes[node])
 	t.node, t.holds = node, sched.Hold(t.Pod, at)
 	f.nodes[node] = f.nodes[node].Take(t.holds)
 	f.start(t.UID, node, t.holds, t.ends(f.now))
-	if i, ok := f.reserved[t.Claim()]; ok {
-		delete(f.reserved, t.Claim())
+	unreserved = f.reserved[t.Claim()]
+	delete(f.reserved, t.Claim())
+	for _, i := range unreserved {
 		f.nodes[i] = f.nodes[i].Reserve(nil)
-		return []int{i}
 	}
-	return nil
+	return unreserved
 }
 
 // reserve makes a reservation for the first waiting pod of each resource type, unless the pod has
@@ -121,7 +123,7 @@ func (f *future) reserveFor(t *turn) bool {
 	}
 	i := f.index[best.Node]
 	f.nodes[i] = f.nodes[i].Reserve(&sched.Reservation{UID: t.Claim(), Holding: best.Holding})
-	f.reserved[t.Claim()] = i
+	f.reserved[t.Claim()] = []int{i}
 	return true
 }
 
