@@ -13,8 +13,8 @@ const MaxCPU CPU = 1<<16 - 1
 
 // Parse reads the kernel's list format: "0-3,8,10-11". The empty string is the empty set. White
 // space around the whole text is ignored, such as the trailing newline of a sysfs file. For any
-// other text, Parse returns an error that contains the text. It also returns an error for
-// groups such as "0-10:2/4". The kernel accepts these in its parameters, but never writes them.
+// other text, Parse returns an error that contains the text. It also returns an error for groups
+// such as "0-10:2/4". The kernel accepts such groups in its parameters, but never writes them.
 // Source: https://docs.kernel.org/admin-guide/kernel-parameters.html (cpu lists).
 func Parse(list string) (Set, error) {
 	list = strings.TrimSpace(list)

@@ -21,12 +21,12 @@ type CPU int
 // Set is an immutable set of CPUs; the zero value is the empty set.
 //
 // A Set is a bitmap with one bit per CPU id and no zero word at its end, so equal sets have equal
-// words. Union, Intersect and Minus allocate a new Set. Their time grows with the number of words,
-// and a word has 64 CPUs.
+// words. Union, Intersect and Minus allocate a new Set. The time that they take grows with the
+// number of words, each of which has the bits of 64 CPUs.
 //
-// A set that is a Go map, as in k8s.io/utils/cpuset, was rejected because it is slow. Package pool
-// needs several dozen set operations to choose CPUs for a container. With 512 CPUs, a union of maps
-// takes tens of microseconds, and a union of eight words takes nanoseconds. An array of fixed
+// To store a set as a Go map, as k8s.io/utils/cpuset does, was rejected because it is slow. Package
+// pool needs several dozen set operations to choose CPUs for a container. With 512 CPUs, a union of
+// maps takes tens of microseconds, and a union of eight words takes nanoseconds. An array of fixed
 // length was rejected because it would need 8192 bits, one for each CPU that Linux on x86 can have.
 // Most machines have far fewer CPUs.
 type Set struct{ words []uint64 }
@@ -57,8 +57,8 @@ func Range(first, last CPU) Set {
 }
 
 // wordOf returns the index of the word that has c's bit. It shifts instead of dividing by 64,
-// because -1/64 is 0 in Go. With the shift, the index of a negative id (a defect of the caller)
-// is negative. An access with it panics, instead of changing another CPU's bit.
+// because -1/64 is 0 in Go. With the shift, the index of a negative id (a defect of the caller) is
+// negative. An access to `words` with this index panics, instead of changing another CPU's bit.
 func wordOf(c CPU) int { return int(c) >> 6 }
 
 // Len returns how many CPUs the set has.

@@ -1,9 +1,9 @@
 package pool
 
 // takeCores takes k CPUs of the cores of one last-level cache. It first takes entirely free cores
-// as a whole, but no core with more CPUs than are still needed. Cores with the most CPUs come first
-// (a core has fewer CPUs if some are offline). If CPUs are still missing then, all of them come from
-// the first entry of this list that has enough free CPUs:
+// as a whole, but no core with more CPUs than are still needed. Of these cores, it takes those with
+// the most CPUs first (a core has fewer CPUs if some are offline). If CPUs are still missing then,
+// all the missing CPUs come from the first entry of this list that has enough free CPUs:
 //
 //   - one split core (a core of which only some CPUs are free); of several, the one with the fewest
 //     free CPUs

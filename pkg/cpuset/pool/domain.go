@@ -27,13 +27,13 @@ const (
 // of a domain are layout.cores[first:end].
 type domain struct {
 	level      level
-	parts      []domain // none below a cache
+	parts      []domain // empty if the domain is a last-level cache
 	first, end int
 	width      int // number of CPUs of the core with the most CPUs
 }
 
-// core is the ids of the online CPUs (hardware threads) of one physical core, ascending. If a
-// CPU of the core is offline, the others count as the whole core.
+// core is the ids of the online CPUs (hardware threads) of one physical core, ascending. If a CPU
+// of the core is offline, the other CPUs count as the whole core.
 type core []cpuset.CPU
 
 // addDomain appends the cores of the given CPUs to l.cores, and returns the domain of these CPUs.

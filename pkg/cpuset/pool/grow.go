@@ -14,8 +14,8 @@ import (
 type growth struct {
 	*layout
 	policy  podspec.Policy
-	current cpuset.Set // what the container holds
-	own     cpuset.Set // CPUs that its pod holds and that the container may use
+	current cpuset.Set // the CPUs that the container has now
+	own     cpuset.Set // CPUs that the container's pod holds already and that the container may use
 	free    cpuset.Set // CPUs that no pod holds
 }
 
@@ -90,7 +90,7 @@ func (o growth) choose(k int) (cpuset.Set, bool) {
 
 // takeNear takes k free CPUs of the NUMA node d, or all if d has fewer. It first takes CPUs that
 // share a last-level cache with the container's present CPUs (the parameter `current`), then CPUs
-// that share a package with them, then other CPUs of d. It returns how many CPUs it took.
+// in the same package as present CPUs, then other CPUs of d. It returns how many CPUs it took.
 func (d *domain) takeNear(k int, s *stock, current cpuset.Set) (taken int) {
 	if k == 0 || !slices.ContainsFunc(s.cores[d.first:d.end], func(c core) bool { return c.count(current) > 0 }) {
 		if d.level == nodeLevel {

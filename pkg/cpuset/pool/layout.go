@@ -12,7 +12,7 @@ import (
 type layout struct {
 	nodes    []node     // NUMA nodes with online CPUs, sorted by id
 	cores    []core     // of all NUMA nodes, sorted by NUMA node, package and last-level cache
-	threads  []core     // all cores of the machine, whole even if their CPUs are in several NUMA nodes or in none
+	threads  []core     // all cores of the machine; each has all its online CPUs, even those in another NUMA node or in none
 	online   cpuset.Set // all online CPUs
 	placed   cpuset.Set // online CPUs in a NUMA node; only these are given to pods
 	isolated cpuset.Set
@@ -30,7 +30,7 @@ type node struct {
 	domain
 	id   topology.NodeID
 	cpus cpuset.Set
-	mems []topology.NodeID // the nearest NUMA nodes with memory; only the node itself if it has memory
+	mems []topology.NodeID // the NUMA nodes with memory that are nearest to this one; only this NUMA node if it has memory itself
 }
 
 // hasNear reports whether a NUMA node is in n.mems.
@@ -63,8 +63,8 @@ func newLayout(m *topology.Machine) layout {
 }
 
 // forgetPrivate sets the last-level cache of a CPU to unknown if only one core uses that cache.
-// Such a cache is the same set of CPUs as the core, so choosing by cache adds nothing to choosing
-// by core, and takes time on a machine with hundreds of such caches.
+// Such a cache belongs to the same CPUs as the core. So to choose CPUs by cache would add nothing
+// to the choice by core, and it would take time on a machine with hundreds of such caches.
 func forgetPrivate(cpus []topology.CPU) {
 	first := map[cpuset.CPU]cpuset.CPU{} // by cache: one of the cores that use it
 	shared := map[cpuset.CPU]bool{}
@@ -108,7 +108,7 @@ func byPlace(a, b topology.CPU) int {
 	)
 }
 
-// coreOf returns the core of a CPU. A CPU whose core is unknown counts as its own core.
+// coreOf returns the core of a CPU. A CPU whose core is unknown counts as a core of its own.
 func coreOf(c topology.CPU) cpuset.CPU {
 	if c.Core < 0 {
 		return c.ID
@@ -116,12 +116,13 @@ func coreOf(c topology.CPU) cpuset.CPU {
 	return c.Core
 }
 
-// classes groups the CPUs by core kind and isolation (isolcpus), so that a container gets equal
-// CPUs if possible. The classes of performance cores come first. Among cores of one kind, isolated
-// CPUs come first, because they are meant for pinned programs and are useless as shared CPUs. (The
-// kernel does not balance load across isolated CPUs, so a program on several of them must pin its
-// threads itself; see isolcpus in https://docs.kernel.org/admin-guide/kernel-parameters.html.) If
-// there are several classes, the last one has all CPUs, for containers that fit no other class.
+// classes groups the CPUs by core kind and isolation (isolcpus), so that all CPUs of a container
+// are of the same kind if possible. The classes of performance cores come first. Among cores of one
+// kind, isolated CPUs come first, because they are meant for pinned programs and are useless as
+// shared CPUs. (The kernel does not balance load across isolated CPUs, so a program on several of
+// them must pin its threads itself; see isolcpus in
+// https://docs.kernel.org/admin-guide/kernel-parameters.html.) If there are several classes, the
+// last one has all CPUs, for containers that fit no other class.
 func classes(cpus []topology.CPU) []cpuset.Set {
 	var all []cpuset.Set
 	for _, kind := range []topology.CoreKind{topology.Performance, topology.UnknownKind, topology.Efficiency} {

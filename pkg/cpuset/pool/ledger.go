@@ -11,16 +11,16 @@ import (
 
 // Options are settings of the node's administrator. They do not change while a ledger is in use.
 type Options struct {
-	// Reserved CPUs are for containers without exclusive CPUs. Reserve gives no pod a reserved CPU.
-	// A pod can still hold one that was not reserved yet when the pod got it. Restore, with which a
-	// restarted agent restores what pods hold, lets the pod keep it.
+	// Reserved CPUs are for containers without exclusive CPUs. Reserve gives no pod a reserved CPU. A
+	// pod can still hold a reserved CPU that was not reserved yet when the pod got it. Restore, with
+	// which a restarted agent restores what pods hold, lets the pod keep this CPU.
 	Reserved cpuset.Set
 	// FullCores ensures that a pod with exclusive CPUs shares no core with another pod. The free
 	// SMT siblings of the pod's CPUs stay idle. Reserve gives no pod a CPU of a core with a
 	// reserved CPU.
 	FullCores bool
 	// ReservedMemory is how many bytes of the memory of each NUMA node are kept for the system.
-	// Containers cannot bind these bytes, nor the memory that the kernel itself reserves.
+	// Containers can bind neither these bytes nor the memory that the kernel itself reserves.
 	ReservedMemory map[topology.NodeID]uint64
 }
 
@@ -34,9 +34,10 @@ type Options struct {
 //	withheld    idle because of FullCores: free sibling of an exclusive CPU
 //	shared      all others, such as reserved and free CPUs
 //
-// The shared set is never empty. Reserve never leaves only isolated CPUs in it, because the kernel
-// does not balance load across them. No free CPU is set aside for the shared set in advance. Only
-// when pods request the last free CPUs, Reserve chooses one that stays shared.
+// The shared set is never empty. Reserve always leaves a CPU in it that is not isolated, because
+// the kernel does not balance load across isolated CPUs. No free CPU is set aside for the shared
+// set in advance. Only when a pod requests the last free CPUs, Reserve chooses a CPU that stays
+// shared.
 //
 // A Ledger is not safe for concurrent use.
 type Ledger struct {

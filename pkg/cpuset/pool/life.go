@@ -7,8 +7,9 @@ import (
 
 // The function `beside` reports whether the containers of claims[i] and claims[j] may run at the
 // same time. App containers and sidecars of a pod all run together. While an init container runs,
-// only the sidecars that started before it run too. Containers that start later run after the init
-// container has ended, so they may reuse its CPUs. The kubelet has the same rule:
+// the only other running containers are the sidecars that started before it. Containers that come
+// after the init container run when it has ended, so they may reuse its CPUs. The kubelet has the
+// same rule:
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/cpumanager/policy_static.go
 // (updateCPUsToReuse)
 func beside(claims []Claim, i, j int) bool {
@@ -26,10 +27,10 @@ func held(claims []Claim) cpuset.Set {
 	return all
 }
 
-// peak returns the most that containers of a pod use at the same time. The function given as `weight`
-// returns what the container of one claim uses, for example bytes of memory. The claims must be in
-// the order in which their containers run. The formula is that of a pod's effective request in
-// Kubernetes:
+// peak returns the largest amount that containers of a pod use at the same time. The function given
+// as `weight` returns what the container of one claim uses, for example bytes of memory. The claims
+// must be in the order in which their containers run. The formula is that of a pod's effective
+// request in Kubernetes:
 //
 //	max( initᵢ + Σ sidecars before i,  Σ apps + Σ sidecars )
 //

@@ -7,8 +7,8 @@ import (
 )
 
 // nearestMemory returns the NUMA nodes with memory that are closest to the NUMA node with this ID.
-// If this NUMA node has memory itself, it is the only result. Otherwise there may be several NUMA
-// nodes at the same distance.
+// (Huge pages do not count as memory here.) If this NUMA node has memory itself, it is the only
+// result. Otherwise there may be several NUMA nodes at the same distance.
 func nearestMemory(m *topology.Machine, id topology.NodeID) []topology.NodeID {
 	var nearest []topology.NodeID
 	best := 0
@@ -28,8 +28,8 @@ func nearestMemory(m *topology.Machine, id topology.NodeID) []topology.NodeID {
 }
 
 // Distances as in the ACPI SLIT, the firmware's table of distances between NUMA nodes.
-// localDistance is the distance of a NUMA node to itself. unreachable is used if the table has no
-// distance between two NUMA nodes.
+// localDistance is the distance of a NUMA node to itself. The constant `unreachable` is the
+// distance of two NUMA nodes for which the table has no distance.
 const (
 	localDistance = 10
 	unreachable   = 255
@@ -73,7 +73,7 @@ func (l *Ledger) AllocatableMemory() map[topology.NodeID]uint64 {
 }
 
 // AvailableMemory returns, for each NUMA node with CPUs, how many bytes new containers on these
-// CPUs can bind. They bind the memory nearest to the NUMA node.
+// CPUs can bind. Such containers bind the memory nearest to the NUMA node.
 func (l *Ledger) AvailableMemory() map[topology.NodeID]uint64 {
 	left := make(map[topology.NodeID]uint64, len(l.layout.nodes))
 	for _, n := range l.layout.nodes {
@@ -93,9 +93,9 @@ func (l *Ledger) claims() [][]Claim {
 }
 
 // freeMemory returns how many bytes of the memory of the given NUMA nodes are left for new
-// containers, after what the containers of the given pods bind. A container that binds memory of
-// several NUMA nodes counts in full on each of them, because the kernel may allocate the pages on
-// any of them.
+// containers, if the containers of the given pods bind what their Claims say. A container that
+// binds memory of several NUMA nodes counts in full on each of them, because the kernel may
+// allocate the pages on any of them.
 func (l *layout) freeMemory(nodes []topology.NodeID, pods ...[]Claim) uint64 {
 	free := uint64(0)
 	for _, n := range l.memory {

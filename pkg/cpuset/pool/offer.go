@@ -11,12 +11,12 @@ import (
 type offer struct {
 	*layout
 	policy podspec.Policy
-	own    cpuset.Set // CPUs that this container may reuse: containers of the pod hold them, but none of those that run at the same time as this one
+	own    cpuset.Set // CPUs that this container may reuse: other containers of the pod hold them, but none of these containers runs at the same time as this one
 	free   cpuset.Set // CPUs that no pod holds
 
 	owned, fresh *stock // the CPUs in `own` and in `free`, by core
 	rooms        []numaplan.Room
-	tallies      []tally // the counts of CPUs in the field `fresh`, by NUMA node
+	tallies      []tally // for each NUMA node, the counts of its CPUs in the field `fresh`
 }
 
 // offers returns the offers to container i, one for each of the given classes of CPUs. The
@@ -100,8 +100,8 @@ func (o *offer) tier() numaplan.Tier {
 
 // costOfAll returns the cost of placing all CPUs of a container on NUMA node i. The last parameter
 // is the number of these CPUs. Costs are compared first by how many of the CPUs are new to the pod,
-// then by the preferences of domain.take, and then by the number of free CPUs, fewest first (best
-// fit).
+// then by the preferences of domain.take, and then by the number of free CPUs on the NUMA node,
+// fewest first (best fit).
 func (o *offer) costOfAll(i, _, to int) numaplan.Cost {
 	n, t := &o.nodes[i], o.tallies[i]
 	fresh, packages, caches := max(0, to-o.rooms[i].Idle), 2, 2
@@ -116,9 +116,10 @@ func (o *offer) costOfAll(i, _, to int) numaplan.Cost {
 
 // costOfOdd returns the cost of placing an odd CPU on NUMA node i. With the policy "spread", all
 // NUMA nodes get the same number of CPUs, except that some get one more: the odd CPU. The first
-// number of the cost is 0 if the pod already holds the CPU, otherwise 1. The second number says by
-// how much the CPU changes the number of split cores: -1 if it completes a core, otherwise 0 or 1.
-// The third number makes the NUMA node with the most free CPUs the cheapest one.
+// number of the cost is 0 if the pod already holds a CPU that the container may reuse as the odd
+// CPU, otherwise 1. The second number says by how much the CPU changes the number of split cores:
+// -1 if it completes a core, otherwise 0 or 1. If both numbers are equal, the third number makes
+// the NUMA node with the most free CPUs the cheapest one.
 func (o *offer) costOfOdd(i, from, to int) numaplan.Cost {
 	t, need := o.tallies[i], max(0, from-o.rooms[i].Idle)
 	if from < o.rooms[i].Idle {

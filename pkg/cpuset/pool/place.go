@@ -42,12 +42,12 @@ type placer struct {
 	ledger *Ledger
 	pod    Pod
 	free   cpuset.Set   // free CPUs before any container of the pod is placed
-	spare  []cpuset.Set // by NUMA node: the free CPUs to leave out if the pod would otherwise get all CPUs that are shared (spareOf)
+	spare  []cpuset.Set // for each NUMA node, the free CPUs to leave out if the pod would otherwise get all CPUs that are shared now (spareOf)
 	view   numaplan.View
 	// The field `first` has the offers to one container, one offer for each class of CPUs (see
-	// layout.classes). The container's index is firstOf. The function `plan` computes these offers
-	// before any container of the pod is placed. If the pod has one container, they stay valid,
-	// so the method `assign` uses them instead of computing them again.
+	// layout.classes). The container's index is firstOf. The method `plan` computes these offers
+	// before any container of the pod is placed. If the pod has one container, these offers stay
+	// valid, so the method `assign` uses them instead of computing them again.
 	first   []*offer
 	firstOf int
 }
@@ -93,9 +93,9 @@ func (p *placer) binds() bool {
 		slices.ContainsFunc(p.pod.Containers, func(c podspec.Container) bool { return c.MemoryBytes > 0 })
 }
 
-// spareOf returns the smallest set of a NUMA node's free CPUs that can stay shared if all its other
-// CPUs become exclusive. The set is one CPU that is not isolated. With FullCores, it is a whole
-// core with such a CPU. It is empty if every free CPU of the NUMA node is isolated.
+// spareOf returns the smallest set of a NUMA node's free CPUs that can stay shared if all other
+// CPUs of the NUMA node become exclusive. The set is one CPU that is not isolated. With FullCores,
+// it is a whole core with such a CPU. It is empty if every free CPU of the NUMA node is isolated.
 func (l *Ledger) spareOf(n *node, free cpuset.Set) cpuset.Set {
 	able := free.Intersect(n.cpus).Minus(l.layout.isolated)
 	first, ok := able.First()
@@ -136,9 +136,9 @@ func (l *Ledger) fits(pod Pod) bool {
 	return reason == numaplan.Fits
 }
 
-// tiers yields, for each class of CPUs (see layout.classes), how many of its CPUs container `c` may
-// get on each NUMA node. The parameter `placed` has, for each container placed so far, how many CPUs
-// it gets on each NUMA node.
+// tiers yields, for each class of CPUs (see layout.classes), how many CPUs of this class container
+// `c` may get on each NUMA node. The parameter `placed` has, for each container placed so far, how
+// many CPUs it gets on each NUMA node.
 func (p *placer) tiers(c int, placed []numaplan.Counts) iter.Seq[numaplan.Tier] {
 	claims, free, ok := p.claims(), p.free, true
 	for i, counts := range placed {
@@ -162,14 +162,14 @@ func (p *placer) tiers(c int, placed []numaplan.Counts) iter.Seq[numaplan.Tier] 
 	}
 }
 
-// assign chooses the CPUs of all containers, in the order in which they start, such that a CPU that
-// is not isolated stays shared. It first tries to take each container's CPUs from one class (see
-// layout.classes). Then a container cannot reuse CPUs of an earlier container that are of another
-// class, so the pod may need more CPUs than its containers use at one time. If the containers do
-// not fit for this reason, assign ignores classes. It returns false if no CPU could stay shared.
-// This happens only with FullCores on a machine where a core spans NUMA nodes: there, if CPUs of
-// the core are taken on one NUMA node, its CPU on another NUMA node has to stay idle, and this may
-// be the CPU that was to stay shared.
+// assign chooses the CPUs of all containers, in the order in which the containers start, such that
+// at least one CPU that is not isolated stays shared. It first tries to take each container's CPUs
+// from one class (see layout.classes). A container then cannot reuse the CPUs of an earlier
+// container if these are of another class, so the pod may need more CPUs than its containers use at
+// one time. If the containers do not fit for this reason, assign ignores classes. It returns false
+// if no CPU could stay shared. This happens only with FullCores on a machine where a core spans
+// NUMA nodes: there, if CPUs of the core are taken on one NUMA node, the core's CPU on another NUMA
+// node has to stay idle, and this may be the CPU that was to stay shared.
 func (p *placer) assign(counts []numaplan.Counts) (claims []Claim, ok bool) {
 	all := p.ledger.layout.classes
 	for _, classes := range [][]cpuset.Set{all, all[len(all)-1:]} {
@@ -213,8 +213,8 @@ func (p *placer) claims() []Claim {
 }
 
 // carve chooses the CPUs of container i from the first class of CPUs (see layout.classes) that has
-// enough. The parameter `counts` says how many CPUs it must get on each NUMA node. If no class has
-// enough, carve returns false.
+// enough. The parameter `counts` says how many CPUs the container must get on each NUMA node. If no
+// class has enough, carve returns false.
 func (p *placer) carve(claims []Claim, i int, counts numaplan.Counts, free cpuset.Set, classes []cpuset.Set) bool {
 	offers := p.first
 	if p.firstOf == i && len(p.first) == len(classes) && held(claims).Empty() && free.Equal(p.free) {

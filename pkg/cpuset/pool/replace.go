@@ -28,7 +28,7 @@ func (l *Ledger) Lost(c Claim) cpuset.Set { return c.CPUs.Minus(l.layout.online)
 
 // Replace exchanges each offline CPU of a pod for a free CPU of the same NUMA node. The parameter
 // `homes` says to which NUMA node each of the pod's CPUs belongs. If that NUMA node has no free
-// CPU, or if no CPU would stay shared, the pod still holds the offline CPU, and can use it again
+// CPU, or if no CPU would stay shared, the pod keeps the offline CPU, and can use this CPU again
 // once it is online. Replace returns the pod's grant, and whether the grant has changed.
 func (l *Ledger) Replace(uid string, homes Homes) (g Grant, changed bool) {
 	g = l.grants[uid]
@@ -42,9 +42,10 @@ func (l *Ledger) Replace(uid string, homes Homes) (g Grant, changed bool) {
 	return g, changed
 }
 
-// substitute returns a free CPU of the NUMA node that had the lost CPU. It prefers a CPU of a core
-// that the pod already uses, and then the CPU that domain.take chooses. It returns false if the
-// NUMA node has no free CPU, or if no CPU would stay shared.
+// substitute returns a free CPU of the NUMA node that had the lost CPU. If there are several, it
+// prefers CPUs of cores of which the pod already holds a CPU, and among these the CPU that
+// domain.take chooses. It returns false if the NUMA node has no free CPU, or if no CPU would stay
+// shared.
 func (l *Ledger) substitute(g Grant, lost cpuset.CPU, homes Homes) (cpuset.CPU, bool) {
 	for i := range l.layout.nodes {
 		n := &l.layout.nodes[i]

@@ -15,7 +15,7 @@ import (
 // pod already holds and that the container may use: CPUs that the container has given back
 // (Claim.Leaving), and CPUs of containers that never run at the same time as this container. If the
 // container already has n CPUs or more, Grow changes nothing. If Grow fails, the error says why the
-// container cannot grow, and the ledger has not changed.
+// container cannot get more CPUs, and the ledger has not changed.
 func (l *Ledger) Grow(uid, container string, n int) (Grant, error) {
 	g, i, err := l.claimOf(uid, container)
 	if err != nil {
@@ -93,10 +93,10 @@ func (l *Ledger) Bind(uid, container string, bytes uint64) (Grant, error) {
 }
 
 // Keep returns the n CPUs that a container keeps when it shrinks: those that it has had longest.
-// With the policy "spread", Keep first decides how many CPUs the container keeps on each NUMA
-// node, so that these numbers differ by at most one, and then keeps the oldest on each. Of CPUs
-// that the container got at the same time, Keep prefers whole cores, as domain.take does. If the
-// container has fewer than n CPUs, Keep returns all of them.
+// With the policy "spread", Keep first decides how many CPUs the container keeps on each NUMA node,
+// so that these numbers differ by at most one, and then keeps the CPUs on each NUMA node that the
+// container has had longest. Of CPUs that the container got at the same time, Keep prefers whole
+// cores, as domain.take does. If the container has fewer than n CPUs, Keep returns all of them.
 func (l *Ledger) Keep(uid, container string, n int) cpuset.Set {
 	g, i, err := l.claimOf(uid, container)
 	if err != nil {
@@ -114,7 +114,7 @@ func (l *Ledger) Keep(uid, container string, n int) cpuset.Set {
 }
 
 // oldest returns n CPUs of the set given as `among`. It first takes CPUs that the container got at
-// its start, then CPUs that calls of Grow added, in the order of the calls.
+// its start, then CPUs that calls of Grow added, in the order of these calls.
 func (l *Ledger) oldest(c Claim, among cpuset.Set, n int) cpuset.Set {
 	first := among
 	for _, grown := range c.Grown {

@@ -13,8 +13,8 @@ func (l *Ledger) Exclusive() cpuset.Set { return l.exclusive }
 // are left out, because the kernel does not balance load between them and other CPUs: tasks would
 // stay on an isolated CPU while other CPUs are idle. An isolated CPU is shared only if the
 // administrator has reserved it for the shared set (Options.Reserved). The set is never empty: if
-// all CPUs that no pod holds are withheld, Shared returns these. This can happen if pods got CPUs
-// while FullCores was off.
+// all CPUs that no pod holds are withheld, Shared returns these withheld CPUs. This can happen if
+// pods got CPUs while FullCores was off.
 func (l *Ledger) Shared() cpuset.Set {
 	if shared := l.shared(l.exclusive); !shared.SubsetOf(l.layout.isolated) {
 		return shared
@@ -44,9 +44,9 @@ func (l *Ledger) rest(exclusive cpuset.Set) cpuset.Set {
 }
 
 // Free returns the CPUs that may become exclusive. They are online, in a NUMA node, not reserved,
-// and no pod holds them. With FullCores, all other online CPUs of their core must be free too.
-// Each of them may become exclusive, but not all of them if there are no other shared CPUs: one
-// CPU must stay shared.
+// and no pod holds them. With FullCores, all other online CPUs of their core must be free too. Each
+// of the returned CPUs may become exclusive. But if no other CPUs are shared, not all of the
+// returned CPUs may become exclusive, because one CPU must stay shared.
 func (l *Ledger) Free() cpuset.Set {
 	never := l.options.Reserved.Union(l.layout.online.Minus(l.layout.placed))
 	taken := l.exclusive.Union(never)
@@ -73,8 +73,8 @@ func (l *Ledger) Idle(held cpuset.Set) cpuset.Set {
 func (l *Ledger) Capacity() map[topology.NodeID]int { return l.layout.perNode(l.layout.online) }
 
 // Allocatable returns, for each NUMA node, how many of its CPUs may become exclusive. These are all
-// online CPUs except reserved CPUs. With FullCores, all CPUs of a core with a reserved CPU are
-// excepted.
+// online CPUs of the NUMA node except reserved CPUs. With FullCores, all CPUs of a core with a
+// reserved CPU are excepted, too.
 func (l *Ledger) Allocatable() map[topology.NodeID]int {
 	never := l.options.Reserved.Union(l.siblings(l.options.Reserved))
 	return l.layout.perNode(l.layout.online.Minus(never))

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// take takes k free CPUs of d, which must have that many. It has these preferences, the most
+// take takes k free CPUs of d, which must have at least k. It has these preferences, the most
 // important first: all CPUs are in one package; as many as possible are in whole cores; all are in
 // one last-level cache; no entirely free core is split; the package or cache with the fewest free
 // CPUs is used (best fit).

@@ -23,8 +23,8 @@ type account struct {
 	Account
 	// carried is the part of the restored usage that was not assigned to running tasks yet. It is 0
 	// except between Book.Restore and the end of Book.Complete. A task whose start time is after the
-	// time in the field `through` is not in the restored usage. Both fields are zero if nothing was
-	// restored.
+	// time in the field `through` is not in the restored usage. The fields `carried` and `through` are
+	// zero if nothing was restored.
 	carried Milli
 	through time.Time
 }
@@ -55,9 +55,10 @@ func (a *account) change(d Decay, now time.Time, by Milli) {
 //
 // While a.carried is not 0, `start` must be called for older tasks first. Start times and the field
 // `through` alone do not tell which tasks the restored usage includes. Start times may be from a
-// clock that is behind that of the writer of the account. Then a task that started after the write
-// may also have a start time before a.through. But the tasks that the usage includes are still
-// older than such a task, so their amounts are taken out of a.carried first.
+// clock that is behind the clock of the program that stored the account. Then a task that started
+// after the account was stored may also have a start time before a.through. But the tasks that the
+// restored usage includes are older than such a task, so their amounts are taken out of a.carried
+// first.
 func (a *account) start(d Decay, now, since time.Time, amount Milli) {
 	a.change(d, now, 0)
 	if !since.After(a.through) {
@@ -72,8 +73,8 @@ func (a *account) start(d Decay, now, since time.Time, amount Milli) {
 }
 
 // complete is called after the method `start` was called for all running tasks. a.carried is then
-// the part of the restored usage that belongs to no running task: it was held by tasks that have
-// ended. So complete subtracts a.carried from the usage, and then sets a.carried to zero.
+// the part of the restored usage that belongs to no running task: this part was held by tasks that
+// have ended. So complete subtracts a.carried from the usage, and then sets a.carried to zero.
 func (a *account) complete(d Decay, now time.Time) {
 	a.change(d, now, -a.carried)
 	a.carried = 0

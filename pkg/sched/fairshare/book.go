@@ -19,13 +19,13 @@ type Task struct {
 
 // Book keeps the accounts of all tenants. Its methods are safe for concurrent use. Complete, Prune
 // and Tenants visit all tenants. All other methods take O(1) time on average for a tenant with few
-// types of resource, but Stored also visits the tenant's newest tasks.
+// types of resource, except that Stored also visits the tenant's newest tasks.
 //
 // Invariants:
 //
-//   - A task is charged once: from its start (Task.Since), even if Start is called later, until the
-//     first call of End with its UID. A repeated call of Start with the same task changes nothing.
-//     A call of Start after a call of End also changes nothing.
+//   - A task is charged once: from the time Task.Since, even if Start is called later, until the
+//     first call of End with the task's UID. A repeated call of Start with the same task changes
+//     nothing. A call of Start for a task after a call of End for it also changes nothing.
 //   - The book's time never goes back: if a call has an earlier time than a call before it, the
 //     latest time of all calls so far is used instead. So no time is charged twice, and a clock
 //     that was set back cannot lower a score.
@@ -51,7 +51,7 @@ type task struct {
 type tenant struct {
 	weight   Weight
 	accounts map[Type]*account
-	recent   []string // UIDs of the newest tasks, in the order of the calls of Start: all that are younger than Margin (a few seconds), and maybe older ones; Stored reads the list to leave the younger ones out of the accounts
+	recent   []string // UIDs of the newest tasks, in the order of the calls of Start: all tasks that are younger than Margin (a few seconds), and maybe older ones; Stored reads the list to leave the tasks younger than Margin out of the accounts
 }
 
 // New returns an empty book. The decay d says how fast scores follow usage.
@@ -106,9 +106,9 @@ func (b *Book) recharge(old, t Task, now time.Time) {
 	}
 }
 
-// End ends the charge for a task. After that, a call of Start for the same UID has no effect. End
-// returns the task's tenant. If Start was not called for the task, or the task has already ended,
-// it returns "".
+// End ends the charge for a task. After that, a call of Start for a task with the same UID has no
+// effect. End returns the task's tenant. If Start was not called for the task, or the task has
+// already ended, it returns "".
 func (b *Book) End(uid string, now time.Time) (tenant string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -15,9 +15,9 @@ const DefaultTimeConstant = 7 * 24 * 3600 / 4.
 //
 //	S(t) = e^(−Δt/T) · S(t−Δt) + (1 − e^(−Δt/T)) · g
 //
-// where g is constant between t−Δt and t. Suppose that S equals g, and that g then changes at once
-// and stays constant. The difference between S and g falls to 37 % of that change after the time T,
-// to 14 % after 2T and to 2 % after 4T.
+// where g is constant between t−Δt and t. Suppose that S equals g, and that g then jumps to another
+// value and stays constant. The difference between S and g falls to 37 % of this jump after the
+// time T, to 14 % after 2T and to 2 % after 4T.
 //
 // The formula is exact for every time Δt in which g is constant. So the score does not depend on
 // how often it is computed. The formula is also linear: a tenant's score is the sum of the scores

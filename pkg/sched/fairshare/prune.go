@@ -13,7 +13,8 @@ const negligible = 1e-3
 // Prune removes accounts that have no usage and a negligible score, and then tenants without
 // accounts. It keeps tenants whose weight is not the default. Without Prune, the book and its
 // metrics would grow without limit, because users can create any number of tenants: each new
-// name of a namespace, or value of a label, can be a new tenant. Prune visits all accounts.
+// Namespace, or each new value of the label that names a pod's tenant, can be a new tenant. Prune
+// visits all accounts.
 func (b *Book) Prune(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -33,16 +33,16 @@ func (b *Book) accounts(tenant string, now time.Time) []Account {
 
 // Margin is the age below which Stored leaves a task out of the accounts. It allows for three
 // errors. The writer of the accounts may learn of a task late. Start times have a resolution of one
-// second. And they may be from a clock that is behind the writer's clock. If the sum of these
-// errors is less than Margin, a program that restores stored accounts can tell from a task's start
-// time alone whether the accounts include the task. The comment of Complete says what happens
+// second. And start times may be from a clock that is behind the writer's clock. If the sum of
+// these errors is less than Margin, a program that restores stored accounts can tell from a task's
+// start time alone whether the accounts include the task. The comment of Complete says what happens
 // otherwise.
 const Margin = 5 * time.Second
 
 // Stored returns a tenant's accounts with their scores at the time `now`, sorted by type, for the
 // caller to store. It leaves out tasks that are younger than Margin. A tenant's score is the sum of
-// the scores that the tenant would have with each task alone. So for each task that it leaves out,
-// Stored subtracts the score with this task alone (T is the time constant):
+// the scores that the tenant would have with each of its tasks alone. So for each task that it
+// leaves out, Stored subtracts the score with this task alone (T is the time constant):
 //
 //	amount · (1 − e^(−(now − since)/T))
 //
@@ -116,7 +116,7 @@ func (b *Book) Restore(tenant string, stored Account, now time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now = b.advance(now)
-	through := stored.Time.Add(-Margin) // the stored usage does not include tasks that started later; this is so even if stored.Time is after `now`
+	through := stored.Time.Add(-Margin) // the stored usage does not include tasks that started after this time; this is so even if stored.Time is after `now`
 	if stored.Time.After(now) {
 		stored.Time = now
 	}
@@ -129,9 +129,9 @@ func (b *Book) Restore(tenant string, stored Account, now time.Time) error {
 }
 
 // Complete ends the restoring of accounts after a restart. It charges tenants for all running tasks
-// as Start does. The restored accounts may already include a task. In this case, the time before
-// they were stored is not charged again. The rest of the restored usage is that of tasks that have
-// ended, so Complete ends the charge for it. It visits all accounts.
+// as Start does. If a restored account already includes a task, the task's time before the account
+// was stored is not charged again. Restored usage that belongs to no running task is that of tasks
+// that have ended, so Complete ends the charge for this usage. Complete visits all accounts.
 //
 // It is not stored which tasks an account includes. Complete assigns the restored usage to tasks
 // that, by their start times, started at least Margin before the account was stored, the oldest
@@ -142,7 +142,7 @@ func (b *Book) Restore(tenant string, stored Account, now time.Time) error {
 // One error is possible. If the clock of the start times is behind, a task that started after the
 // account was stored may seem to be older than it is. Complete may then assign to this task the
 // amount of a task that the account includes, but that has ended. The score is wrong by at most the
-// charge for this amount from the time at which the account was stored until now.
+// charge for this amount from the time at which the account was stored until the time `now`.
 func (b *Book) Complete(running []Task, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -29,16 +29,16 @@ func (t *turn) ends(now time.Time) time.Time {
 	return now.Add(t.takes)
 }
 
-// future is a simulated state of the cluster, in which pods run, end and start on nodes. Its time,
-// the field `now`, advances in steps: from the time at which one pod ends to the time at which the
-// next pod ends.
+// future is a simulated state of the cluster, in which pods run, end and start on nodes. The time
+// of the future, which is the field `now`, advances in steps: from the time at which one pod ends
+// to the time at which the next pod ends.
 type future struct {
 	now      time.Time
 	nodes    []*sched.Node
-	index    map[string]int   // index in nodes, by name; all futures of a forecast share it, so it is never changed
+	index    map[string]int   // index of each node in the field `nodes`, by name of the node; all futures of a forecast share this map, so it is never changed
 	turns    []*turn          // the pending pods, in the order of the queue; the last one is Present.Pod
 	waiting  []*turn          // those elements of the field `turns` that have not started
-	reserved map[string][]int // for each pod or gang that has nodes reserved, the indexes of these nodes; the key is the result of sched.Pod.Claim, which is the gang's ID or the pod's UID
+	reserved map[string][]int // for each pod or gang that has nodes reserved, the indexes of these nodes; the key of the map is the result of sched.Pod.Claim, which is the gang's ID or the pod's UID
 	running  [][]reservation.AssignedPod
 	ends     []end // when the running pods end, the latest time first, so the last element is the next end
 	checks   int   // how many more times the future may check whether a pod fits a node
@@ -71,7 +71,7 @@ func begin(present Present) *future {
 			f.reserved[node.Reserved.UID] = append(f.reserved[node.Reserved.UID], i)
 		}
 	}
-	effort := numaplan.FullEffort // for all pods and futures
+	effort := numaplan.FullEffort // limits the searches for exclusive CPUs of all pods in all futures together
 	for _, w := range append(slices.Clone(present.Ahead), present.Pod) {
 		if !w.Waits().Refuses() { // a pod with a reason to wait, such as a quota, never starts
 			w.Pod = w.Within(&effort)
@@ -86,8 +86,8 @@ func begin(present Present) *future {
 }
 
 // future returns a copy of f in which each pod has a run time. It draws these times at random, for
-// pending pods in the order of the queue. So the run time of a pod does not depend on pods behind
-// it.
+// pending pods in the order of the queue. So the run time of a pending pod does not depend on the
+// pods behind this pod in the queue.
 func (f *future) future(present Present, d draw, checks int) *future {
 	g := &future{
 		now: f.now, nodes: slices.Clone(f.nodes), index: f.index, reserved: maps.Clone(f.reserved),
@@ -121,8 +121,8 @@ func (f *future) until() (started bool) {
 	return false
 }
 
-// next advances the future to the next end of a pod. It returns the nodes on which pods end at that
-// time.
+// next advances the future to the next end of a pod. It returns the indexes of the nodes on which
+// pods end at that time.
 func (f *future) next() (freed []int) {
 	f.now = f.ends[len(f.ends)-1].at
 	for len(f.ends) > 0 && f.ends[len(f.ends)-1].at.Equal(f.now) {

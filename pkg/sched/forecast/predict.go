@@ -16,16 +16,16 @@ const (
 )
 
 // Predict returns when Present.Pod will probably start. Calls with equal arguments give equal
-// answers. Of two pods with equal requests in one queue, the pod that is behind in the queue never
-// gets an earlier time.
+// answers. Of two pods with equal requests in one queue, the pod whose turn comes later never gets
+// an earlier time.
 //
 // Let W be the number of pods ahead in the queue, N the number of nodes, and R the number of
 // running pods. First, Predict checks O(W·N) times whether a pod fits a node. Then it simulates the
-// futures. Each future takes O((R+W)·W) checks of this kind, and O(N+R) more for each reservation
-// that it makes. Predict gives up after maxChecks checks.
+// futures. Each future takes O((R+W)·W) such checks, and O(N+R) more for each reservation that the
+// future makes. Predict gives up after maxChecks checks.
 //
-// Predict could simulate a single future in which each pod has the median run time. This was
-// rejected, because the first of many running pods ends long before the median, so the forecast
+// An alternative was rejected: to simulate a single future in which each pod has the median run
+// time. In reality, the first of many running pods ends long before the median, so such a forecast
 // would be far too late.
 func Predict(present Present, runs *Runs, seed uint64) Answer {
 	switch {
@@ -59,8 +59,8 @@ func Predict(present Present, runs *Runs, seed uint64) Answer {
 }
 
 // answer returns the quantiles of the pod's start times over all futures. The argument `starts` has
-// the start times in those futures in which the pod starts. Each other future counts as a start time
-// that is later than all of these.
+// the start times in those futures in which the pod starts. Each future in which the pod does not
+// start counts as a start time that is later than all of these.
 func answer(starts []time.Time) Answer {
 	slices.SortFunc(starts, time.Time.Compare)
 	at := func(q float64) time.Time {

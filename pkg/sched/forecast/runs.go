@@ -16,7 +16,8 @@ type Class struct {
 }
 
 // ClassOf returns the class of a pod. The class leaves out the types of GPU that a pod requests,
-// because they are not known for a running pod; only the type that it got is known.
+// because these types are not known for a running pod; only the type of GPU that the pod got is
+// known.
 func ClassOf(pod *sched.Pod, tenant string) Class {
 	return Class{tenant, pod.GPUs.Count + pod.GPUs.Part.Count}
 }
@@ -41,14 +42,14 @@ const (
 	// For the last key, one such run time is enough.
 	enough = 5
 	// maxKeys is the maximum number of keys (classes of pods and sets of classes). It limits the
-	// memory to 4,096 keys with 256 run times of 16 bytes. When a new key is added beyond this number,
-	// it replaces the key to which no run time was added for the longest time.
+	// memory to 4,096 keys, each of which has 256 run times of 16 bytes. When a new key is added
+	// beyond this number, it replaces the key to which no run time was added for the longest time.
 	maxKeys = 4096
 )
 
-// Runs are the run times of ended pods by class. It is not safe for concurrent use.
+// Runs has the run times of ended pods, by class. It is not safe for concurrent use.
 type Runs struct {
-	windows map[key]*list.Element // of *keyed
+	windows map[key]*list.Element // the Value of each element is a *keyed
 	recent  *list.List            // the same elements; the one to which a run time was added last is at the front
 }
 
@@ -69,8 +70,8 @@ func (r *Runs) Ended(c Class, took time.Duration) {
 }
 
 // The method `at` returns the window (the latest run times) of a key. If there is none, it makes
-// one. If there are maxKeys windows already, the new window replaces the one that was not used for
-// the longest time.
+// one. If there are maxKeys windows already, the new window replaces the one to which no run time
+// was added for the longest time.
 func (r *Runs) at(k key) *window {
 	if e, ok := r.windows[k]; ok {
 		r.recent.MoveToFront(e)
@@ -90,10 +91,10 @@ func (r *Runs) Empty() bool { return len(r.windows) == 0 }
 
 // Left returns how much longer a pod of class c will run. The argument `ran` is the time for which
 // the pod has already run. Left takes recorded run times that are longer than `ran`: those of the
-// pod's class, or, if these are too few, those of a set of classes that contains it (see the
-// constant `enough`). It subtracts `ran` from each, and returns the q-quantile, for a q from 0 to
-// 1. If no recorded run time is longer than `ran`, Left returns `ran`: it assumes that the pod
-// will run for as long as it has already run.
+// pod's class, or, if these are too few, those of a set of classes that contains the pod's class
+// (see the constant `enough`). It subtracts `ran` from each of them, and returns the q-quantile,
+// for a q from 0 to 1. If no recorded run time is longer than `ran`, Left returns `ran`: it assumes
+// that the pod will run for as long as it has already run.
 func (r *Runs) Left(c Class, ran time.Duration, q float64) time.Duration {
 	ran = max(0, ran)
 	for i, k := range c.keys() {

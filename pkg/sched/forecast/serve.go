@@ -19,12 +19,13 @@ func (f *future) all() []int {
 
 // serve starts the waiting pods that fit the freed nodes, in the order of the queue. It reports
 // whether the pod whose start is forecast has started. It tries only the freed nodes, because
-// waiting pods did not fit the other nodes before, and nothing has become free on those since.
-// Before a pod starts, the waiting pods that it would overtake get their reservations, so that it
-// does not take their resources. An alternative was rejected: to reserve a node for each pod as
-// soon as the pod does not fit. To find the nodes to reserve would take longer than the rest of the
-// function. Most of the reservations would be useless: usually no pod that is behind such a pod in
-// the queue fits the freed nodes, so no pod would overtake it.
+// waiting pods did not fit the other nodes before, and nothing has become free on the other nodes
+// since. Before a pod starts, the method `reserve` makes reservations for the waiting pods that
+// this pod would overtake, so that this pod does not take their resources. An alternative was
+// rejected: to reserve a node for each pod as soon as the pod does not fit. To find the nodes to
+// reserve would take longer than the rest of the function. Most of these reservations would be
+// useless: usually, no pod that is behind the pod with the reservation fits the freed nodes, so no
+// pod would overtake it.
 func (f *future) serve(freed []int) (started bool) {
 	for len(freed) > 0 && f.checks > 0 {
 		var unreserved []int
@@ -96,12 +97,12 @@ func (f *future) place(t *turn, node int) (unreserved []int) {
 	return unreserved
 }
 
-// reserve makes a reservation for the first waiting pod of each resource type, unless the pod has
-// one. It reserves the node on which the pod will fit soonest, and reports whether it reserved any
-// node. Package reservation differs in three respects. Package reservation makes a reservation only
-// when the pod has been unschedulable for a while. It may later move the reservation to another
-// node. For several pods of overlapping types, such as T4 and T4|V100, it makes only one
-// reservation.
+// reserve makes a reservation for the first waiting pod of each resource type, unless this pod
+// already has a reservation. It reserves the node on which the pod will fit soonest, and reports
+// whether it reserved any node. Package reservation differs in three respects. That package makes a
+// reservation only when the pod has been unschedulable for a while, and may later move the
+// reservation to another node. For several pods of overlapping types, such as T4 and T4|V100, it
+// makes only one reservation.
 func (f *future) reserve(waiting []*turn) (any bool) {
 	seen := map[string]bool{}
 	for _, t := range waiting {
@@ -128,7 +129,8 @@ func (f *future) reserveFor(t *turn) bool {
 }
 
 // offer finds out when each node will fit a pod (reservation.On), and returns the best node with
-// what to reserve there. It returns false if the pod will fit no node, or if f.checks is used up.
+// what to reserve there. It returns false if the pod will fit no node, or if no more checks are
+// left (f.checks).
 func (f *future) offer(pod *sched.Pod) (best reservation.Offer, ok bool) {
 	for i, node := range f.nodes {
 		if f.checks -= 1 + len(f.running[i]); f.checks <= 0 {

@@ -1,8 +1,9 @@
 // Package nodebackoff keeps the pods of one owner, such as a ReplicaSet, away from a node whose
-// agent rejected one of them. The time for which they avoid the node doubles with each rejection.
+// agent rejected one of them. The time for which these pods avoid the node doubles with each
+// rejection.
 //
 // Without this back-off, a ReplicaSet could create pods in a fast endless loop. This would happen
-// if its pods fit the scheduler's record of a node, but the node's agent rejects each of them. The
+// if the pods fit the scheduler's record of a node, but the node's agent rejects each of them. The
 // package knows owners and nodes, but no pods.
 package nodebackoff
 
@@ -35,7 +36,7 @@ type List struct {
 type pair struct{ owner, node string }
 
 type entry struct {
-	times int // number of rejections by the node
+	times int // number of pods of the owner that the node has rejected since the pair got its first entry
 	over  bool
 }
 

@@ -34,10 +34,10 @@ type Reserver interface {
 	// decision is recorded in the state (nodestate.State). It is called only if the filter could
 	// refuse the node now, although the node's record is still the one that the filter's Check
 	// accepted. This is so in three cases. First, the pod is subject to a quota or the like
-	// (sched.Pod.Wait), which other pods may have used up since. Second, the pod's fit depends on
-	// other nodes too (sched.Pod.Across). Third, State.NarrowSeq has grown since a proposer listed
-	// the node. NarrowSeq grows when something other than a change of the node makes a node unfit
-	// for some pods. The given record is the one from which the decision was computed. Check
+	// (sched.Pod.Wait), which other pods may have used up since. Second, the pod's fit on a node
+	// depends on other nodes too (sched.Pod.Across). Third, State.NarrowSeq has grown since a proposer
+	// listed the node. NarrowSeq grows when something other than a change of the node makes a node
+	// unfit for some pods. The given record is the one from which the decision was computed. Check
 	// accepted this record, but Reserve may still refuse the decision.
 	Reserve(sched.Decision, *sched.Node) sched.Reason
 	// Unreserve undoes Reserve. It is called if the decision was not recorded or could not be bound.
@@ -134,7 +134,7 @@ func (c *Committer) search(pod *sched.Pod) (sched.Decision, bool) {
 	return c.place(list, entries(list))
 }
 
-// entry is a candidate and its index in the list.
+// entry is a candidate (a node of a pod's list) and its index in this list.
 type entry struct {
 	sched.Candidate
 	index   int
@@ -187,8 +187,8 @@ func (c *Committer) rescored(pod *sched.Pod, listed sched.Candidate, node *sched
 
 // place tries the given nodes in order and places the list's pod on the first node that fits. The
 // searches for exclusive CPUs on all these nodes together have the limit of one search, so that a
-// pod whose containers are hard to pack does not occupy the committer. It suffices for the placement
-// that a proposer has found on the first node.
+// pod whose containers are hard to pack does not occupy the committer for long. This limit suffices
+// to find again the placement that a proposer has found on the first node.
 func (c *Committer) place(list sched.List, nodes []entry) (sched.Decision, bool) {
 	rechecker := rechecker{Committer: c, list: list}
 	effort := numaplan.OneSearch
@@ -213,9 +213,9 @@ func (c *Committer) place(list sched.List, nodes []entry) (sched.Decision, bool)
 }
 
 // record records a decision in the state, and reports whether it succeeded. The argument `seen` is
-// List.NarrowSeq of the pod's list. For most pods, record does not call the reserver, because it
-// would accept the decision: it may refuse a decision only in the three cases that the comment of
-// Reserver.Reserve lists.
+// List.NarrowSeq of the pod's list. For most pods, record does not call the reserver, because the
+// reserver would accept the decision: it may refuse a decision only in the three cases that the
+// comment of Reserver.Reserve lists.
 func (c *Committer) record(decision sched.Decision, read *sched.Node, seen uint64) bool {
 	if !decision.Pod.Across && decision.Pod.Wait == nil {
 		if c.state.Place(decision.Pod, read, decision.At, seen) {

@@ -10,8 +10,8 @@ import (
 // gang starts. Its steps are:
 //
 //  1. Mark the gang as unschedulable if it has to wait for something other than nodes, such as a
-//     quota (sched.Pod.Wait). Also do so if its plan is empty and too few of its pods already
-//     have nodes.
+//     quota (sched.Pod.Wait). Also mark the gang if its plan is empty and too few of its pods
+//     already have nodes.
 //  2. Place the pods in the order of the plan. Check the placement of a pod again in three cases:
 //     the planned node has changed, other than by the placement of pods of this gang; the pod's fit
 //     depends on other nodes too; or GPU groups offer GPUs to the pod. Leave out a pod that no
@@ -28,11 +28,11 @@ import (
 // does not start keeps no placements. So there is no deadlock of two gangs that each hold the nodes
 // that the other one waits for.
 //
-// For each planned pod, commitGang tries only the planned node. If the pod does not fit this node,
-// commitGang searches all nodes, but only if the pod has volumes or devices to reserve (see the
-// method `search`). An earlier design, in which the committer searched all nodes for one pod after
-// another, was rejected. For a gang of 200 pods with inter-pod affinity, these searches took half a
-// minute, in which all other pods waited for the committer.
+// For each planned pod, commitGang tries the planned node. If the pod does not fit this node,
+// commitGang tries no other node, unless the pod has volumes or devices to reserve. For such a pod,
+// it searches all nodes (see the method `search`). An earlier design, in which the committer
+// searched all nodes for one pod after another, was rejected. For a gang of 200 pods with inter-pod
+// affinity, these searches took half a minute, in which all other pods waited for the committer.
 func (c *Committer) commitGang(list sched.List) bool {
 	gang := list.Pod.Gang
 	if len(list.Planned) == 0 && c.held(gang) < gang.Need || list.Pod.Waits().Refuses() {

@@ -24,7 +24,7 @@ type Queue interface {
 	MarkUnschedulable(pod *sched.Pod, freedSeq uint64)
 }
 
-// Gate is an optional interface of a Queue. The Queue then decides, when a pod is about to be placed,
+// Gate is an optional interface of a Queue. When a pod is about to be placed, such a Queue decides
 // whether another pod must be placed before it.
 type Gate interface {
 	// Permit reports whether a pod may be placed now. If `ok` is false, the queue has taken the pod
@@ -48,11 +48,11 @@ func (open) Placed(*sched.Pod)                    {}
 func (o open) Undone(pod *sched.Pod)              { o.Requeue(pod) }
 
 // Config configures a Pipeline. If there are more proposers than pending pods, some of the
-// proposers have nothing to do.
+// proposers wait for a pod.
 type Config struct {
 	Proposers []ProposerOptions // one for each proposer
 	Filter    sched.Filter      // the committer's own instance of the additional filters; nil for none
-	Binders   int               // number of concurrent binds, at least 1
+	Binders   int               // number of binders, each of which binds one pod at a time; less than 1 counts as 1
 	// Bind binds the pod of a decision to its node. An error means that the pod is not bound. If a
 	// call of Bind may take a long time, Bind calls `detach`. Another goroutine then binds the next
 	// decisions, so that the slow call delays no other pod.
@@ -194,7 +194,7 @@ func (p *Pipeline) undo(decision sched.Decision) {
 	}
 }
 
-// Depth returns the number of lists that wait for the committer.
+// Depth returns the number of lists of nodes, one for each pod, that wait for the committer.
 func (p *Pipeline) Depth() int { return len(p.lists) }
 
 // Counters returns the committer's counters.

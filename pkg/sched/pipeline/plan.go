@@ -14,12 +14,12 @@ import (
 //
 // The index in which the proposer searches nodes (package distbucket) does not know the planned
 // pods. So its order is wrong for nodes on which pods are planned already. Therefore a search
-// leaves out these nodes. The proposer then compares their scores with those of the nodes that the
-// search found. In two cases, the order of the index does no harm, so the search includes the nodes
-// with planned pods. First, some policies compute no scores, for example Random. Their order does
-// not depend on what is free, so the planned pods do not change it. Second, if the pod prefers some
-// nodes to others, the proposer rates all nodes that it has found, and sorts them again by these
-// ratings.
+// leaves out these nodes. The proposer then compares the scores of these nodes with those of the
+// nodes that the search found. In two cases, the order of the index does no harm, so the search
+// includes the nodes with planned pods. First, some policies compute no scores, for example Random.
+// The order of nodes under such a policy does not depend on what is free, so the planned pods do
+// not change this order. Second, if the pod to be planned prefers some nodes to others, the
+// proposer rates all nodes that it has found, and sorts them again by these ratings.
 type gangPlan struct {
 	nodes   map[*sched.Slot]*plannedNode
 	order   []*plannedNode // in the order in which the nodes got their first planned pod
@@ -36,9 +36,9 @@ type plannedNode struct {
 // planGang plans as many pods of a gang as fit, one after another, and stores the plan in
 // list.Planned. Each pod is planned as if the pods planned before it were already placed. If fewer
 // pods fit than must start together, list.Planned stays empty. Pods of the gang that are already
-// assigned to a node count as pods that fit. planGang searches the index or the ranker (find) at
-// most once for each pod. It also computes O(m · n) scores, where m is the number of pods of the
-// gang and n the number of nodes with planned pods.
+// assigned to a node count as pods that fit. For each pod, planGang searches for nodes at most once
+// (the method `find`). It also computes O(m · n) scores, where m is the number of pods of the gang
+// and n the number of nodes with planned pods.
 func (p *Proposer) planGang(gang *sched.Pod, view *nodestate.View, list *sched.List) {
 	if gang.Waits().Refuses() {
 		return
@@ -137,7 +137,8 @@ func (p *Proposer) compares() bool {
 }
 
 // recordOf returns the record of a node that a search has found, as if the planned pods of the gang
-// were placed there. It returns nil if the search has to leave out the node.
+// were placed there. It returns nil if the search has to leave out the node, because pods are
+// planned there.
 func (p *Proposer) recordOf(slot *sched.Slot) *sched.Node {
 	if p.gang == nil {
 		return slot.Newest()

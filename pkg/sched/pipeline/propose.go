@@ -28,7 +28,7 @@ type Proposer struct {
 
 	effort   numaplan.Effort // limits the searches for exclusive CPUs in the current list
 	gang     *gangPlan       // the plan of the current gang; nil if the current pod is in no gang
-	pod      *sched.Pod      // the current pod, within p.effort
+	pod      *sched.Pod      // a copy of the current pod for which p.effort limits the searches (sched.Pod.Within)
 	profile  *filter.Profile
 	only     []string // names of the only nodes that may fit the pod; nil if any node may fit
 	results  any      // results of the additional filters' Begin (sched.Relay); nil for none
@@ -53,9 +53,9 @@ func NewProposer(view func() *nodestate.View, o ProposerOptions) *Proposer {
 // Propose makes the list of nodes for a pod:
 //
 //  1. Read the newest view, and prepare the filters for the pod.
-//  2. Search the index of nodes in the order of the profile's policy. If the profile has a ranker,
-//     use the ranker's order instead. Stop when enough nodes have enough free resources for the pod
-//     and pass every filter. Score each of these nodes.
+//  2. Search the index of nodes in the order of the profile's policy. If the profile has a ranker
+//     (filter.Profile.Ranker), use the ranker's order instead. Stop when enough nodes have enough
+//     free resources for the pod and pass every filter. Score each of these nodes.
 //  3. If the pod prefers some nodes to others, find more nodes, and rate each by the pod's
 //     preferences.
 //  4. Sort the nodes, best first. Equally good nodes keep the order of the search.
@@ -64,8 +64,8 @@ func NewProposer(view func() *nodestate.View, o ProposerOptions) *Proposer {
 // The list is empty if no node fits the pod. It may also be empty if a node fits only because of
 // resources that became free after the view was made. The queue then retries the pod (see package
 // nodestate). At least the first candidate has a placement. So the committer need not compute a
-// placement if the node does not change. The only exception is a pod to which GPU groups offer
-// GPUs (GPURequest.Offer): no candidate of such a pod has a placement.
+// placement for this candidate's node if the node does not change. The only exception is a pod to
+// which GPU groups offer GPUs (GPURequest.Offer): no candidate of such a pod has a placement.
 //
 // For a gang, Propose plans nodes for its pods instead (sched.List.Planned).
 func (p *Proposer) Propose(pod *sched.Pod) sched.List {
@@ -92,10 +92,11 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 	return list
 }
 
-// find finds the nodes for the current pod's list. If the profile has a ranker, it takes nodes in the
-// ranker's order, except in two cases. First, p.only names the only nodes that may fit, and a ranker
-// cannot restrict its search to them. Second, GPU groups offer GPUs to the pod (GPURequest.Offer).
-// In both cases, the method searches the index, and the ranker only computes the scores of the nodes
+// find finds the nodes for the current pod's list. If the pod's scheduling profile has a ranker
+// (filter.Profile.Ranker), find takes nodes in the ranker's order, except in two cases. First,
+// p.only names the only nodes that may fit, and a ranker cannot restrict its search to them.
+// Second, GPU groups offer GPUs to the pod (GPURequest.Offer). In these two cases, and without a
+// ranker, find searches the index. The ranker, if any, then only computes the scores of the nodes
 // that were found.
 func (p *Proposer) find(index *distbucket.ReservingView) {
 	if p.profile.Ranker != nil {
@@ -190,8 +191,9 @@ func placed(candidate sched.Candidate) bool { return candidate.At.Node != "" }
 // this is the length of the list (Profile.Candidates). More nodes are scored in two cases, in which
 // the order of the search does not tell which nodes are best. First, if GPU groups offer GPUs to
 // the pod, or if the profile has a ranker, all nodes in p.only are scored, because the index knows
-// neither GPU groups nor the ranker's order. Second, if the pod prefers some nodes to others,
-// p.rated nodes are scored, because neither the index nor a ranker knows the pod's preferences.
+// neither GPU groups nor the ranker's order. Second, if the pod prefers some nodes to others, as
+// many nodes as p.rated says are scored, because neither the index nor a ranker knows the pod's
+// preferences.
 func (p *Proposer) most() int {
 	if p.pod.GPUs.Offer != nil || p.profile.Ranker != nil {
 		return max(p.profile.Candidates, p.rated, len(p.only))
@@ -216,13 +218,14 @@ func (p *Proposer) query() distbucket.Query {
 const listsPerStart = 64
 
 // start returns the cursor behind which the search of the index starts. Normally the search starts
-// behind the best node of the last list, because the nodes near it are still in the processor's
-// cache. But after every listsPerStart lists, the method returns an empty cursor, from which
-// package distbucket starts the search at a random node. Otherwise one proposer could follow
-// another one through the index, and would only find nodes that the other one has just used. There
-// are two exceptions. With the policy NextFit, every search starts behind the last best node. With
-// any other policy and without options.Rand, every cursor is empty, and among the nodes that the
-// policy considers equally good, the search starts at the first one by name.
+// behind the best node of the last list, because the nodes near that node are still in the
+// processor's cache. But for one in listsPerStart lists, the method returns an empty cursor, from
+// which package distbucket starts the search at a random node. Without these random starts, one
+// proposer could follow another one through the index, and would only find nodes that the other
+// proposer has just used. There are two exceptions. With the policy NextFit, every search starts
+// behind the best node of the last list. With any other policy and without options.Rand, every
+// cursor is empty, and among the nodes that the policy considers equally good, the search starts at
+// the first one by name.
 func (p *Proposer) start() distbucket.Cursor {
 	p.lists++
 	if p.profile.Policy != distbucket.NextFit && (p.options.Rand == nil || p.lists%listsPerStart == 0) {

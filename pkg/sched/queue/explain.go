@@ -163,7 +163,7 @@ func (q *Queue) ahead(queued *item) iter.Seq[*item] {
 }
 
 // List describes all pending pods, sorted by type and then in the order of their turns. It leaves
-// Explanation.Ahead empty. For n pending pods of t types, each of which overlaps at most k types,
+// Explanation.Ahead empty. For n pending pods of t types, where each type overlaps at most k types,
 // it takes O(k · n · log n + t²) time. It holds the queue's lock for O(k · n) of that time.
 func (q *Queue) List() []Explanation {
 	list := q.list()

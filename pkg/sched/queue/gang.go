@@ -22,11 +22,12 @@ import (
 //
 // Complexity: the gang has p pending pods, which wait for t different types of resource and have m
 // different values of the type `minimum`. To add or remove a pod, or to record that it is bound,
-// takes O(log p + m + t · log t) time, without the calls of the inner queue. It takes O(p · log p)
-// time if all pending pods then get entries of their own in the inner queue, or lose these entries.
-// To keep this cost low, the maps `minima` and `types` count the pending pods, and the members of
-// the representative are listed only when the gang's turn comes. If they were listed whenever a pod
-// is added or bound, a gang of n pods would take O(n²) time until all its pods are bound.
+// takes O(log p + m + t · log t) time, without the calls of the inner queue. If all pending pods
+// then get entries of their own in the inner queue, or lose these entries, it takes O(p · log p)
+// time. To keep this cost low, the maps `minima` and `types` count the pending pods, and the
+// members of the representative are listed only when the gang's turn comes. If they were listed
+// whenever a pod is added or bound, a gang of n pods would take O(n²) time until all its pods are
+// bound.
 type gang struct {
 	id      string
 	pending map[string]*member // by UID
@@ -102,11 +103,12 @@ func count[K comparable](in map[K]int, key K, add int) {
 }
 
 // need returns how many pods of the gang still have to start together: the gang's minimum, less the
-// pods that are bound or have succeeded. Each pod has the minimum that its gang had when the pod
-// was created. If a gang's minimum changes, it is expected to shrink only. So the pod for which the
-// result is smallest decides. From the minimum of a pod, the method subtracts the number of
-// succeeded pods that have the same owner as the pod. It does not count succeeded pods of other
-// owners, because they may belong to an earlier gang with the same name, and therefore the same ID.
+// pods that are bound or have succeeded. Each pending pod has the minimum that the gang had when
+// that pod was created, so pending pods may have different minima. A gang's minimum is expected to
+// shrink only. So the method computes the difference for each of these minima, and returns the
+// smallest one. From the minimum of a pending pod, it subtracts only those succeeded pods that have
+// the same owner as that pod. Succeeded pods of other owners may belong to an earlier gang with the
+// same name, and therefore the same ID.
 func (g *gang) need() int {
 	least := math.MaxInt
 	for m := range g.minima {
@@ -133,10 +135,10 @@ func (g *gang) members() []*member {
 // represent returns the entry that represents all pending pods of the gang in the inner queue. The
 // pod of this entry has the gang's ID as its UID, and the gang's name. The entry has the priority,
 // the tenant and the age of the oldest pending pod. The entry waits for one type of resource, in
-// which the types of all pending pods are combined (fairshare.Type.And): if some pods need GPUs, it
-// is a type of GPUs, and if they need different models, it overlaps the types of all these models.
-// The entry's pod does not list the members of the gang. The method `complete` adds them when the
-// gang's turn comes.
+// which the types of all pending pods are combined (fairshare.Type.And): if some pods need GPUs,
+// this type is a type of GPU, and if the pods need different models of GPU, this type overlaps the
+// types of all these models. The entry's pod does not list the members of the gang. The method
+// `complete` adds them when the gang's turn comes.
 func (g *gang) represent(need int) Entry {
 	entry := g.byAge[0].Entry
 	pod := *entry.Pod
@@ -150,8 +152,8 @@ func (g *gang) represent(need int) Entry {
 }
 
 // complete returns the gang's representative with the pending pods as its members (Gang.Members).
-// It also sets Across and Topics of the representative from those of the members. For n members it
-// takes O(n · log n) time, and the time to merge their topics.
+// It also sets Across and Topics of the representative from those of the members. For n members, it
+// takes O(n · log n) time, plus the time to merge their topics.
 func (g *gang) complete() *sched.Pod {
 	all, pod := g.members(), *g.representative
 	pod.Gang = &sched.Gang{ID: g.id, Need: pod.Gang.Need, Members: make([]*sched.Pod, len(all))}

@@ -10,12 +10,13 @@ import (
 )
 
 // GangQueue is a Queue that returns the pods of a gang together. The embedded Queue is called the
-// inner queue here. It has one entry for all pending pods of a gang: a representative, whose UID is
-// the gang's ID. Each pod is added with the minimum of its gang, which is the number of pods that
-// have to start together (sched.Pod.Gang, with Need but without Members). Pods that are bound or
-// have succeeded count as started. So the number of pods that still have to start together is the
-// minimum less the number of started pods. This difference, in the left column, decides where the
-// pending pods of the gang are:
+// inner queue here. While enough pods of a gang are pending and wait to start together, the inner
+// queue has one entry for all of them: a representative, whose UID is the gang's ID. Each pod is
+// added with the minimum of its gang, which is the number of pods that have to start together (Need
+// in sched.Pod.Gang, where Members is empty). Pods that are bound or have succeeded count as
+// started. So the number of pods that still have to start together is the minimum less the number
+// of started pods. This difference, in the left column of the table, decides where the pending pods
+// of the gang are:
 //
 //	still to start    the pending pods
 //	> pending         are not in the inner queue: the gang is incomplete
@@ -23,10 +24,10 @@ import (
 //	≤ 0               have turns of their own, each without a gang
 //
 // A pod that is placed stays pending until Bound is called for it. If all pending pods of the gang
-// were placed, the gang stays in flight until so many of them are bound that no more pods have to
-// start together. A pod whose Binding fails is retried together with the other pending pods of its
-// gang. If a bound pod ends, a new pod may be created in its place. The new pod need not wait for a
-// start of the whole gang, because the pods that are still bound count as started.
+// were placed, the gang stays in flight until so many of them are bound that no more pods of the
+// gang have to start together. A pod whose Binding fails is retried together with the other pending
+// pods of its gang. If a bound pod ends, a new pod may be created in its place. The new pod need
+// not wait for a start of the whole gang, because the pods that are still bound count as started.
 //
 // The methods of GangQueue may be called from any goroutine. Its lock is taken before the lock of
 // the inner queue. For a gang of n pods with few different minima and types, a call that adds or
@@ -250,9 +251,9 @@ func (q *GangQueue) gang(id string) *gang {
 
 // leave removes a pod from its gang, unless the ID of this gang equals the argument `id`. It also
 // removes the gang's representative from the inner queue. If the other pods of the gang still have
-// to start together, it adds a new one. It does not keep the old representative, because this may
-// be in flight, with the removed pod as one of its Members. Nobody reports whether the attempt to
-// schedule the removed pod succeeded. So the old representative could stay in flight forever.
+// to start together, it adds a new representative. It does not keep the old representative, because
+// that one may be in flight, with the removed pod as one of its Members. Nobody reports how the
+// attempt to schedule a removed pod ended. So the old representative could stay in flight forever.
 func (q *GangQueue) leave(uid, id string) {
 	gang := q.mu.byPod[uid]
 	if gang == nil || gang.id == id {
@@ -338,10 +339,10 @@ func (q *GangQueue) withdrawRepresentative(g *gang) {
 }
 
 // representative returns the newest representative of a gang. The argument is any pod of the gang,
-// or an earlier representative of the gang. If the pod is in no gang, or its gang has no
-// representative, the method returns its argument. A representative gets its list of Members only
-// after Next has returned it from the inner queue. If the newest one is in flight and has no
-// Members yet, the method adds them.
+// or an earlier representative of the gang. If the argument is a pod in no gang, or its gang has no
+// representative, the method returns the argument. A representative gets its list of Members only
+// after Next has returned it from the inner queue. If the newest representative is in flight and
+// has no Members yet, the method adds them.
 func (q *GangQueue) representative(pod *sched.Pod) *sched.Pod {
 	g := q.mu.byPod[pod.UID]
 	if g == nil {

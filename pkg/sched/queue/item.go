@@ -39,7 +39,7 @@ func States() []State {
 // Depth has the number of pending pods in each State.
 type Depth [states]int
 
-// item is a pending pod in the queue. The queue's lock guards its fields.
+// item is a pending pod in the queue. The queue's lock guards the fields of each item.
 //
 // A lane has those pods of an order (see the type `class`) that have the same tenant and the same
 // priority. Invariant: if the pod is in one of the orders of its class, the field `lane` has the
@@ -55,7 +55,7 @@ type item struct {
 	state       State
 	awaited     bool // it is in flight, and was WaitingOnPermit or Unschedulable before; the pods behind it wait until it is placed or returned to the queue
 	reactivated bool // it is unschedulable, but Next may return it, because a change in the cluster may help it
-	bypass      bool // while it is unschedulable, it does not block others (AllowBypass)
+	bypass      bool // while it is unschedulable, it does not block the pods behind it (AllowBypass)
 	hopeless    bool // when an attempt last found no node for it, no node could have held it even if all other pods had ended (Env.Hopeless)
 
 	topics     []sched.Topic // the topics under which Queue.mu.waiting.byTopic has the pod
@@ -63,11 +63,11 @@ type item struct {
 	missed     bool          // it is in flight, and a change that may help it was announced for one of its topics (Notify)
 	retry      *time.Time    // set only with Options.Strict, and only for the first unschedulable pod of a type: the time from which Next may return it before its back-off ends; nil if no such time is set
 
-	unschedulableCount int       // number of calls of MarkUnschedulable for the pod since it last changed
-	requeueCount       int       // number of calls of Requeue and Undone for the pod since the last call of MarkUnschedulable or the last change of the pod, whichever was later
-	eventsSeen         uint64    // the value of Queue.mu.events when Next last returned the pod: it tells whether ReactivateTenant was called during the attempt
+	unschedulableCount int       // number of calls of MarkUnschedulable for the pod since the last call of Add for it
+	requeueCount       int       // number of calls of Requeue and Undone for the pod since the last call of MarkUnschedulable or Add for it, whichever was later
+	eventsSeen         uint64    // the value of Queue.mu.events when Next last returned the pod; if Queue.mu.events has changed at the end of the attempt, ReactivateTenant was called during the attempt
 	added              time.Time // when it was added to the queue
-	unschedulableSince time.Time // time of the first attempt that found no node for it, since the pod last changed or its Binding last failed; zero if there was no such attempt
+	unschedulableSince time.Time // time of the first attempt that found no node for the pod, since the last call of Add or Undone for it; zero if there was no such attempt
 	failed             time.Time // when MarkUnschedulable was last called for it
 	notBefore          time.Time // in the state Backoff, Unschedulable or Gated, the end of its back-off; in the state WaitingOnPermit, the time at which the state times out and the pod becomes active
 }
@@ -89,8 +89,8 @@ func (a *item) before(b *item) bool {
 
 func (a *item) moved(to int) { a.index = to }
 
-// eligible reports whether the pod's own state allows Next to return the pod. It does not
-// consider early retries (class.earlyRetry).
+// eligible reports whether the pod's own state allows Next to return the pod. It does not consider
+// early retries, which are pods in the order class.earlyRetry.
 func (a *item) eligible() bool {
 	return a.state == Active || a.state == WaitingOnPermit || a.state == Unschedulable && a.reactivated
 }

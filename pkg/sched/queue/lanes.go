@@ -12,12 +12,12 @@ import (
 //	T4 ─┬─ bob, priority 0, score 0.4 ─ b1 b2 b3 …
 //	    └─ ann, priority 0, score 7.8 ─ a1 a2 …
 //
-// If the fair-share score of a tenant changes, the tenant's lanes have to be moved within the
-// heap of lanes, but its pods stay in their lanes. In each order, a tenant has one lane for each
-// priority of its pods there. To move one lane takes O(log k) time for k lanes in the order. For
-// n pods in the order, the methods `insert` and `remove` take O(log n) time, and `first` takes
-// O(1) time. When `remove` removes the last pod of a lane, it also searches the list of all lanes
-// of the tenant.
+// If the fair-share score of a tenant changes, the tenant's lanes have to be moved within the heap
+// of lanes, but its pods stay in their lanes. In each order, a tenant has one lane for each
+// priority that its pods in this order have. To move one lane takes O(log k) time for k lanes in
+// the order. For n pods in the order, the methods `insert` and `remove` take O(log n) time, and
+// `first` takes O(1) time. When `remove` removes the last pod of a lane, it also searches the list
+// of all lanes of the tenant.
 //
 // Two alternatives were rejected. The first is one heap of all n pods: if the score of a tenant
 // with 100,000 pods changed, all these pods would have to be moved. The second is an

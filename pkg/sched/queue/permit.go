@@ -21,7 +21,8 @@ import (
 //
 // The result `awaited` reports whether the pod is awaited, and so blocks the pods behind it. A
 // permitted pod that is not awaited need not block any pod: only one goroutine calls Permit, and
-// before it calls Permit for another pod, it places the permitted pod, or returns it to the queue.
+// before this goroutine calls Permit for another pod, it places the permitted pod, or returns the
+// permitted pod to the queue.
 func (q *Queue) Permit(pod *sched.Pod) (ok, awaited bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -67,8 +68,8 @@ func (q *Queue) Placed(pod *sched.Pod) {
 
 // Undone puts a pod that was placed, but whose Binding failed, back into the queue. A node fitted
 // the pod, so the pod no longer counts as unschedulable. An earlier call of AllowBypass, which let
-// other pods be scheduled before this pod, no longer applies. If no node fits the pod later, it
-// counts as unschedulable since that attempt (Head.Since).
+// other pods be scheduled before this pod, no longer applies. If a later attempt finds no node for
+// the pod, the pod counts as unschedulable from that attempt on (Head.Since).
 func (q *Queue) Undone(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -78,10 +79,10 @@ func (q *Queue) Undone(pod *sched.Pod) {
 	}
 }
 
-// AllowBypass lets the pods behind an unschedulable pod be scheduled before it. This ends when
-// Block is called for the unschedulable pod, when that pod is placed, or when its requests change
-// (Add). Package reservation calls AllowBypass after it has tried to reserve a node for the
-// unschedulable pod.
+// AllowBypass lets the pods behind an unschedulable pod be scheduled before it. This permission
+// ends when Block is called for the unschedulable pod, when that pod is placed, or when that pod's
+// requests change (Add). Package reservation calls AllowBypass after it has tried to reserve a node
+// for the unschedulable pod.
 func (q *Queue) AllowBypass(uid string) { q.setBypass(uid, true) }
 
 // Block undoes AllowBypass: the pods behind the unschedulable pod have to wait for it again.
@@ -102,7 +103,7 @@ func (q *Queue) setBypass(uid string, bypass bool) {
 	q.changed.Broadcast()
 }
 
-// Head is the unschedulable pod whose turn comes first among those that wait for a type of
+// Head is the unschedulable pod whose turn comes first among those that wait for one type of
 // resource.
 type Head struct {
 	Type  fairshare.Type

@@ -84,13 +84,13 @@ type Options struct {
 // pod, another pod ahead of it may begin to block it.
 //
 // Back-off limits how often a pod that always fails is tried, even if each change in the cluster
-// may help it. It applies to all pods, including the first unschedulable pod of a type and pods
-// whose fit depends on other nodes too (sched.Pod.Across). If a change may help an unschedulable
-// pod, the pod becomes active when its back-off ends. If no other pod of its type may be scheduled,
-// Next may return the pod earlier (see the method earlyRetry): at once after the pod's first
-// failure, and 10 ms after its second failure. This delay doubles with each further failure. These
-// early retries stop when maxFailedRetries attempts for pods of the type have failed since the last
-// change.
+// may help it. Back-off applies to all pods, including the first unschedulable pod of a type and
+// pods whose fit depends on other nodes too (sched.Pod.Across). If a change may help an
+// unschedulable pod, the pod becomes active when its back-off ends. If no other pod of its type may
+// be scheduled, Next may return the pod earlier (see the method earlyRetry): at once after the
+// pod's first failure, and 10 ms after its second failure. This delay of 10 ms doubles with each
+// further failure. These early retries stop when maxFailedRetries attempts for pods of the type
+// have failed since the last change.
 //
 // Two simpler ways to retry pods were rejected. In the first, there are no early retries: all pods
 // wait for the end of their back-off. Then free CPUs stay unused, for example when 500 pods fit
@@ -99,14 +99,13 @@ type Options struct {
 // unschedulable pods are retried after each change. Each pod that ends would then cause one attempt
 // for each unschedulable pod.
 //
-// A pod also backs off if its nodes were taken by other pods, with the exceptions that the comment
-// of Requeue lists, and if its Binding failed. Without back-off, such a pod could be retried
-// without end.
+// A pod also backs off if its Binding failed, or if other pods took its nodes (the comment of
+// Requeue lists exceptions). Without back-off, such a pod could be retried without end.
 //
-// Complexity, for n pending pods, t types of resource, and u unschedulable pods: to add, return or
-// remove a pod takes O(log n + t²) time, if the pods of each tenant have few different priorities.
-// Rescore takes O(t) time, and O(log n) time for each pair of a type and a priority that pods of
-// the tenant have. Freed usually takes O(t + log u) time, and O(log n) time for each pod that the
+// Complexity, for n pending pods, t types of resource, and u unschedulable pods: Add, Next and
+// Remove take O(log n + t²) time, if the pods of each tenant have few different priorities. Rescore
+// takes O(t) time, plus O(log n) time for each pair of a type and a priority that pods of the
+// tenant have. Freed usually takes O(t + log u) time, plus O(log n) time for each pod that the
 // change may help. The comment of package wakeindex has the worst case.
 type Queue struct {
 	env     Env
@@ -274,7 +273,7 @@ func (q *Queue) Depth() Depth {
 }
 
 // Rescore is called when the fair-share score of a tenant has changed. It calls Env.Rank for the
-// tenant, and moves the tenant's pods to their new places in the order.
+// tenant, and moves the tenant's pods to their new places in the queue.
 func (q *Queue) Rescore(tenant string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -7,21 +7,22 @@ import (
 // atOnce is the number of times that a gang, or a pod whose fit depends on other nodes too
 // (sched.Pod.Across), is retried at once after other pods took its nodes. If other pods take its
 // nodes each time, it enters the state WaitingOnPermit, in which Permit refuses the pods behind it.
-// From this state, it is retried the same number of times.
+// From this state, it is retried up to atOnce times again.
 const atOnce = 2
 
 // Requeue returns a pod to the queue because other pods took its nodes. The pod backs off: it is
 // retried after a delay, which doubles each time that other pods take its nodes again or its
-// Binding fails. An attempt that finds no node sets the count of these failures to 0, because such
-// a pod then has another back-off (MarkUnschedulable).
+// Binding fails. If an attempt finds no node, the count of these failures is set to 0, because the
+// pod then has the back-off of unschedulable pods instead (MarkUnschedulable).
 //
 // Gangs, and pods whose fit depends on other nodes too (sched.Pod.Across), lose their nodes to
-// other pods more often, because their search takes longer and depends on more nodes. So such a pod
-// does not back off immediately. First it is retried at once, up to atOnce times. Then it is
-// retried, up to the same number of times, from the state WaitingOnPermit: until it is placed or
-// returned, Permit refuses the pods behind it. If this fails too, it backs off. An alternative was
-// rejected: the committer, which assigns nodes to one pod after another, would itself search for a
-// node for such a pod. During this search, pods of all types would have to wait for the committer.
+// other pods more often, because their search takes longer and depends on more nodes. So a gang or
+// such a pod does not back off immediately. First it is retried at once, up to atOnce times. Then
+// it is retried, up to the same number of times, from the state WaitingOnPermit. During these
+// retries, Permit refuses the pods behind it. If these retries fail too, the pod backs off. An
+// alternative was rejected: the committer, which assigns nodes to one pod after another, would
+// itself search for a node for such a pod. During this search, pods of all types would have to wait
+// for the committer.
 func (q *Queue) Requeue(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -78,7 +79,7 @@ func (q *Queue) MarkUnschedulable(pod *sched.Pod, freedSeq uint64) {
 
 // endAttempt records that an attempt to schedule a pod has failed. It returns the pod's item, or
 // nil if the pod is not in flight. The pod no longer blocks the pods behind it. The caller must
-// hold q.mu, and then set the new state of the item.
+// hold q.mu, and must set the new state of the item afterwards.
 func (q *Queue) endAttempt(pod *sched.Pod) *item {
 	queued, ok := q.mu.items[pod.UID]
 	if !ok || queued.state != InFlight {

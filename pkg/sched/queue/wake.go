@@ -44,11 +44,11 @@ func (q *Queue) Notify(topics []sched.Topic, helps func(*sched.Pod) bool) {
 }
 
 // ReactivateTenant checks the unschedulable and gated pods of a tenant that may have to wait for
-// something other than nodes, such as a quota (sched.Pod.Wait). It retries those that need not wait
-// for this any more. Pods in flight whose field Wait is not nil are retried too, if their present
-// attempt finds no node. This applies to pods of all tenants: at the end of an attempt, the queue
-// knows only that ReactivateTenant was called during the attempt (item.eventsSeen), and not for
-// which tenant.
+// something other than nodes, such as a quota (sched.Pod.Wait). It retries those that no longer
+// have a reason to wait. Pods in flight whose field Wait is not nil are retried too, if their
+// present attempt finds no node. This retry applies to pods in flight of all tenants: at the end of
+// an attempt, the queue knows only that ReactivateTenant was called during the attempt
+// (item.eventsSeen), and not for which tenant.
 func (q *Queue) ReactivateTenant(tenant string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -58,8 +58,7 @@ func (q *Queue) ReactivateTenant(tenant string) {
 	}
 }
 
-// RetryPod retries a pod if it is unschedulable. The caller calls it when it knows that a node
-// fits the pod.
+// RetryPod retries a pod if it is unschedulable. Call it when a node is known to fit the pod.
 func (q *Queue) RetryPod(uid string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -123,9 +122,9 @@ func (q *Queue) changedFor(pods int) {
 // back-off ends (earlyRetry). Otherwise Next returns it after its back-off. The argument `sure` is
 // true if a node most likely fits the item now, for example because it has enough free resources,
 // and the item's fit does not depend on other nodes. With Options.Strict, another rule applies to
-// the first unschedulable pod of a type. It keeps the state Unschedulable, so that it still blocks
-// the pods behind it. Nevertheless Next may return it before its back-off ends, even if other pods
-// are active.
+// the first unschedulable pod of a type. This pod keeps the state Unschedulable, so that it still
+// blocks the pods behind it. Nevertheless, Next may return this pod before its back-off ends, even
+// if other pods are active.
 func (q *Queue) reactivate(queued *item, sure bool) {
 	early := queued.earlyRetry(sure)
 	if q.options.Strict && queued == queued.class.unschedulable.first() {

@@ -9,7 +9,7 @@ import (
 )
 
 // charge calls Options.Held if the free resources that a reservation keeps from other pods have
-// changed since the last call of Options.Held.
+// changed since the last call of Options.Held for this reservation.
 func (rs *Reservations) charge(r *reservation) {
 	held := map[fairshare.Type]fairshare.Milli{}
 	for _, o := range r.plan {
@@ -31,7 +31,8 @@ func (rs *Reservations) charge(r *reservation) {
 }
 
 // kept returns what a reservation keeps from other pods on a node: the part of the reserved
-// resources that no pod uses. The part that another pod still uses is charged to that pod's tenant.
+// resources that no pod holds. The part that another pod still holds is charged to that other pod's
+// tenant.
 //
 // The result has only types for which the whole reservation would be charged. If GPUs are reserved
 // and none of them is free, the variable `free` has no GPUs, so fairshare.Charges may return a

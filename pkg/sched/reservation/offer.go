@@ -33,14 +33,14 @@ func AssignedPods(state *nodestate.State, node string, ends func(uid string) tim
 type Offer struct {
 	Node string
 	sched.Holding
-	InTheWay []AssignedPod // the pods that must end before the pod fits
+	InTheWay []AssignedPod // the assigned pods that must end before the pod fits
 	Ready    time.Time     // the latest known end of the pods in InTheWay; zero if no end is known
 	Unknown  int           // number of pods in InTheWay whose end is unknown
 }
 
 // Compare returns a negative number if a is better than b. The better offer has fewer pods in
 // InTheWay whose end is unknown. If these numbers are equal, the better offer has the earlier
-// Ready. If both are equal, the names of the nodes decide.
+// Ready. If both are equal, the better offer has the node whose name comes first.
 func (a Offer) Compare(b Offer) int {
 	return cmp.Or(cmp.Compare(a.Unknown, b.Unknown), a.Ready.Compare(b.Ready), strings.Compare(a.Node, b.Node))
 }
@@ -50,11 +50,11 @@ func (a Offer) Compare(b Offer) int {
 // assigned pods, or if the node is reserved for another pod.
 //
 // On simulates that assigned pods are removed until the pod fits. It first removes assigned pods
-// with a known end, in the order of their ends. Then it removes those whose end is unknown, those
-// with the most GPUs first. Of pods with equally many GPUs, it removes those with the most CPUs
-// first, and of pods with equally many CPUs too, those with the most memory. A pod whose removal
-// turns out not to be needed is not in Offer.InTheWay. For n assigned pods, On calls filter.Check
-// at most 2n+1 times to find out whether the pod fits.
+// with a known end, in the order of their ends. Then it removes the pods whose end is unknown,
+// those with the most GPUs first. Of pods with equally many GPUs, it removes those with the most
+// CPUs first, and of pods that also have equally many CPUs, those with the most memory first. A pod
+// whose removal turns out not to be needed is not in Offer.InTheWay. For n assigned pods, On calls
+// filter.Check at most 2n+1 times to find out whether the pod fits.
 func On(pod *sched.Pod, node *sched.Node, assigned []AssignedPod) (Offer, bool) {
 	if node.Reserved != nil && node.Reserved.UID != pod.Claim() {
 		return Offer{}, false

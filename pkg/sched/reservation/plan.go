@@ -22,8 +22,8 @@ func (p plan) idle() bool {
 }
 
 // add adds an offer to the plan. If the plan already has an offer of the same node, for another pod
-// of the gang, it merges the two: it adds up the resources and the numbers of pods whose end is
-// unknown, and keeps the later one of the two times in the field Ready.
+// of the gang, the method merges the two offers: it adds up the resources and the numbers of pods
+// whose end is unknown, and keeps the later one of the two times in the field Ready.
 func (p plan) add(o Offer) plan {
 	i, found := slices.BinarySearchFunc(p, o.Node, func(o Offer, name string) int { return strings.Compare(o.Node, name) })
 	if !found {
@@ -39,10 +39,10 @@ func (p plan) add(o Offer) plan {
 // candidate is a node that may be reserved for a pod. Pods of the same gang may already be planned
 // on the node.
 type candidate struct {
-	node     *sched.Node      // the record as if the planned pods were placed, and the pods that must end before them had ended
-	assigned []AssignedPod    // the pods on the node, without those that must end before the planned pods
+	node     *sched.Node      // the node's record, changed as if the planned pods were placed and the pods that must end for this had ended
+	assigned []AssignedPod    // the pods on the node, without those that must end before the planned pods can be placed
 	effort   *numaplan.Effort // limits the searches for exclusive CPUs for this plan, on all nodes together
-	offer    Offer            // what the node offers the last evaluated pod; used to rank nodes for the gang's next pod, which usually has equal requests
+	offer    Offer            // the node's offer to the last evaluated pod; used to rank nodes for the gang's next pod, which usually has equal requests
 }
 
 // evaluate computes the node's offer to a pod and stores it in c.offer. It reports whether the node
@@ -52,8 +52,8 @@ func (c *candidate) evaluate(pod *sched.Pod) (ok bool) {
 	return ok
 }
 
-// take plans the last evaluated pod on the node. It removes the pods that must end first from
-// c.node and c.assigned.
+// take plans the last evaluated pod on the node. From c.node and c.assigned, it removes the pods
+// that must end before that pod fits.
 func (c *candidate) take() Offer {
 	for _, p := range c.offer.InTheWay {
 		c.node = c.node.Return(p.Holding)
@@ -68,7 +68,7 @@ func (c *candidate) take() Offer {
 // it plans as many pods as must start together, one after another. If fewer pods of the gang would
 // fit, it returns nil, because two gangs that each hold a part of what they need could block each
 // other forever. plan calls On once for each node. Then, for each pod of the gang, it sorts the
-// nodes and calls On for the best ones, until one fits the pod.
+// nodes and calls On for one node after another, the best first, until one has an offer to the pod.
 func (rs *Reservations) plan(pod *sched.Pod) (planned plan) {
 	members, need := pod.Together()
 	candidates := rs.candidates(members[0])

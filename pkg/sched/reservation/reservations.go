@@ -15,10 +15,10 @@ import (
 type Options struct {
 	Wait  time.Duration // how long a pod has to be unschedulable before it gets a reservation; default 30 s
 	Again time.Duration // how often a better node is searched for; default 1 minute
-	// Keep is how long a reservation lasts; the default is 24 hours. If a running pod that must end
-	// before the waiting pod fits is known to end later, the reservation lasts until a minute after
-	// that end. A pod that is not placed in this time loses its reservation, and gets another one
-	// after Wait.
+	// Keep is how long a reservation lasts; the default is 24 hours. If a running pod must end before
+	// the waiting pod fits, and is known to end later than this, the reservation lasts until a minute
+	// after that end. A pod that is not placed in this time loses its reservation, and gets another
+	// one after Wait.
 	Keep time.Duration
 	// Ends returns when a bound pod will end, or the zero time if that is unknown. If Ends is nil,
 	// the ends of all pods are unknown.
@@ -35,11 +35,11 @@ type Options struct {
 }
 
 // Reservations reserves nodes for the first unschedulable pod of each resource type
-// (sched.Pod.ResourceType). No other pod of the type gets a reservation, so that pods do not
-// reserve nodes that pods before them need. If types overlap, such as T4 and T4|V100, only one of
-// them has a reservation: the one whose first unschedulable pod comes before those of the others in
-// the queue. The pods behind a pod with a reservation may be placed before it, because they cannot
-// take what is reserved. Only one goroutine at a time may use it.
+// (sched.Pod.ResourceType). No other pod of the type gets a reservation, so that no pod reserves a
+// node that a pod before it in the queue needs. If types overlap, such as T4 and T4|V100, only one
+// of them has a reservation: the type whose first unschedulable pod comes earliest in the queue.
+// The pods behind a pod with a reservation may be placed before it, because they cannot take what
+// is reserved. Only one goroutine at a time may use a Reservations.
 type Reservations struct {
 	state   *nodestate.State
 	queue   *queue.Queue
@@ -92,9 +92,10 @@ func New(state *nodestate.State, q *queue.Queue, o Options) *Reservations {
 //  3. Tend calls Options.Held for each reservation for which the amounts that it keeps from other
 //     pods have changed.
 //
-// Each search for the best node checks all nodes and all their pods. It runs when the first
-// unschedulable pod of a type has been unschedulable for Options.Wait, and then every
-// Options.Again. It also runs when the pod's request or its reserved nodes have changed.
+// Each search for the best node checks all nodes and all their pods. Such a search runs when the
+// first unschedulable pod of a type has been unschedulable for Options.Wait, and then every
+// Options.Again. It also runs when this pod's request has changed, or when a node is no longer
+// reserved for this pod.
 func (rs *Reservations) Tend(now time.Time) {
 	heads := rs.queue.Heads()
 	for _, t := range slices.Sorted(maps.Keys(rs.byType)) {

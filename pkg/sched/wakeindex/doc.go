@@ -15,11 +15,11 @@
 // Let S be the number of shapes. Add and Remove take O(log S) steps. Helped usually takes O(log S)
 // steps, plus one for each shape that the search finds, plus one for each pod of the shapes that
 // really fit the node. (The search compares only rounded amounts of resources, such as CPU and
-// memory.) The search skips a set of shapes if there is a resource of which even the smallest
-// request in the set is more than the node has free. In the worst case, no set can be skipped, and
-// the search visits all S shapes.
+// memory.) The search skips a set of shapes if, for one of the resources, even the smallest request
+// in the set is more than the node has free. In the worst case, no set can be skipped, and the
+// search visits all S shapes.
 //
-// One list of pods for each resource was rejected. Each pod would be in the list of the resource
-// that it lacks, sorted by request. But a pod need not lack the same resource on all nodes: it may
-// lack memory on one half of the nodes, and CPUs on the other half.
+// An alternative was rejected: one list of pods for each resource. Each pod would be in the list of
+// the resource that it lacks, sorted by request. But a pod need not lack the same resource on all
+// nodes: it may lack memory on one half of the nodes, and CPUs on the other half.
 package wakeindex

@@ -22,15 +22,15 @@ type Index struct {
 	*Shapes
 	space    filter.Space
 	bySize   *distbucket.Index
-	made     int      // number of shapes made so far; this number serves as the name of the newest shape in bySize
+	made     int      // number of shapes made so far; in bySize, this number is the name of the newest shape
 	searches uint64   // number of searches so far
 	found    []*shape // shapes that the current search has found
 	size     distbucket.Vector
 }
 
 // New returns an empty index. A search compares the amounts that the parameter `space` defines,
-// such as CPU and memory. It must define at least one amount. Each shape that the search finds is
-// then checked exactly.
+// such as CPU and memory. The parameter `space` must define at least one amount. Each shape that
+// the search finds is then checked exactly.
 func New(space filter.Space) *Index {
 	theta := make(distbucket.Vector, len(space))
 	for i := range theta {
@@ -61,8 +61,8 @@ func (x *Index) Remove(uid string) {
 // Helped returns the pods of the index that fit a node, in any order. It checks the node's
 // resources (filter.Check), and the pod's own rules, such as its node selector (sched.Pod.Admits).
 // It does not check the filters of other systems (sched.Filter), such as those for volumes. A gang
-// counts as fitting if one of its members fits. A pod with exclusive CPUs counts as fitting, too, if
-// it takes more than a few attempts to find out.
+// counts as fitting if one of its members fits. A pod with exclusive CPUs counts as fitting, too,
+// if more than a few attempts would be needed to find out whether it fits.
 func (x *Index) Helped(node *sched.Node) (pods []*sched.Pod) {
 	unreserved := node
 	if node.Reserved != nil {
@@ -129,11 +129,11 @@ func (x *Index) least(pod *sched.Pod) distbucket.Vector {
 // The result depends only on the leading bit of the amount and the eight bits after it, so amounts
 // that differ by less than 0.4 % may have the same smallness.
 //
-// smallness does not simply negate the amount, or subtract it from a very large number. A search of
-// distbucket.Index would then skip fewer shapes, which are groups of pods that fit the same nodes. To
-// skip a set of shapes at once, the search looks at the largest smallness in the set. The index stores these largest numbers in a short
-// floating-point format, in which all negative numbers are the same, and small differences between
-// large numbers are rounded away.
+// smallness does not simply negate the amount, or subtract it from a very large number. With such a
+// number, a search of distbucket.Index would skip fewer shapes, which are groups of pods that fit
+// the same nodes. To skip a set of shapes at once, the search looks at the largest smallness in the
+// set. The index stores these largest numbers in a short floating-point format. In this format, all
+// negative numbers are the same, and small differences between large numbers are rounded away.
 func smallness(amount int64) int64 {
 	const most = 64<<8 | 255
 	if amount <= 0 {

@@ -26,7 +26,7 @@ type shape struct {
 	key    string
 	sample *sched.Pod // copy of one of the pods; its function Avoid is nil, because pods of one shape can avoid different nodes
 	pods   []*sched.Pod
-	index  map[string]int // in pods, by UID
+	index  map[string]int // index of each pod in the field `pods`, by UID of the pod
 
 	// The type Index stores shapes in a distbucket.Index. It uses these two fields.
 	handle distbucket.Handle // identifies the shape in the distbucket.Index
@@ -90,9 +90,9 @@ func (g *Shapes) Released() (pods []*sched.Pod) {
 }
 
 // ShapeOf returns the key of a pod's shape. Pods with equal keys fit the same nodes, in the sense
-// of Index.Helped, with two exceptions: what is reserved on a node can be used by only one of them,
-// and a node may be avoided by some of them (sched.Pod.Avoid). A gang has a shape of its own, and so
-// has a pod whose fit may depend on its Seed.
+// of Index.Helped, with two exceptions: only one of these pods can use what is reserved on a node
+// for one pod, and some of these pods may avoid a node (sched.Pod.Avoid). A gang has a shape of its
+// own, and so has a pod whose fit may depend on its Seed.
 func ShapeOf(pod *sched.Pod) string {
 	if pod.Gang != nil || seedMatters(pod) {
 		return "only " + pod.UID
@@ -109,17 +109,18 @@ func ShapeOf(pod *sched.Pod) string {
 }
 
 // seedMatters reports whether the fit of a pod on a node may depend on its Seed. The Seed chooses
-// the CPUs of a pod with the CPU policy podspec.Random. If no container of the pod names its NUMA
-// nodes, such a pod fits wherever enough CPUs are free, whatever the Seed chooses. Otherwise package
-// numaplan searches for the CPUs. It begins with the choice of the Seed, and a search that reaches
-// its limit may find no placement with one Seed, but one with another (numaplan.SearchCut).
+// the CPUs of a pod with the CPU policy podspec.Random. If no container of such a pod names its
+// NUMA nodes, the pod fits wherever enough CPUs are free, whatever the Seed chooses. If a container
+// names its NUMA nodes, package numaplan searches for the CPUs, beginning with the choice of the
+// Seed. If such a search reaches its limit (numaplan.SearchCut), it may have missed a placement
+// that it would find with another Seed.
 func seedMatters(pod *sched.Pod) bool {
 	return pod.CPUPolicy == podspec.Random && slices.ContainsFunc(pod.Exclusive, func(c podspec.Container) bool { return c.PerNode != nil })
 }
 
 // fits reports whether a pod may fit a node. For a gang, it reports whether any member may fit. It
-// tries only the first ways to place the pod's exclusive containers, because the queue waits for it.
-// If there are more ways, the pod may fit.
+// tries only the first few ways to place the pod's exclusive containers, because the queue waits
+// for the result. If none of these ways works and there are more, it returns true.
 func fits(pod *sched.Pod, node *sched.Node) bool {
 	pods, _ := pod.Together()
 	for _, p := range pods {
