@@ -40,9 +40,9 @@ func InRunOrder(pod *corev1.Pod) []PodContainer {
 }
 
 // readPolicyForm reads which containers of a pod with the annotation numalet.dev/cpu-policy
-// request exclusive CPUs, and how many. A container whose CPU limit is an integer gets
-// exclusive CPUs, unless the annotation numalet.dev/shared-containers names it. A container
-// whose CPU limit is a fraction uses shared CPUs.
+// request exclusive CPUs, and how many CPUs each of them requests. A container whose CPU limit
+// is an integer gets exclusive CPUs, unless the annotation numalet.dev/shared-containers lists
+// it. A container whose CPU limit is not an integer uses shared CPUs.
 func readPolicyForm(pod *corev1.Pod, containers []PodContainer) (podspec.Policy, []podspec.Container, error) {
 	policy, err := readPolicy(pod)
 	if err != nil {
@@ -82,7 +82,7 @@ func readPolicyForm(pod *corev1.Pod, containers []PodContainer) (podspec.Policy,
 }
 
 // readExplicitForm reads which containers of a pod request exclusive CPUs by limits per NUMA
-// node, such as numalet.dev/numa1-cpu, and how many.
+// node, such as numalet.dev/numa1-cpu, and how many CPUs each of them requests.
 func readExplicitForm(pod *corev1.Pod, containers []PodContainer) ([]podspec.Container, error) {
 	if err := checkNoPolicyOptions(pod); err != nil {
 		return nil, err

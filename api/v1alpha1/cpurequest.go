@@ -15,17 +15,17 @@ type Form uint8
 // The forms of a request. A pod that uses both PolicyForm and ExplicitForm is refused.
 const (
 	None         Form = iota // the pod does not ask for exclusive CPUs; all its containers use shared CPUs
-	PolicyForm               // by the annotation numalet.dev/cpu-policy
-	ExplicitForm             // by limits numalet.dev/numa<ID>-cpu
+	PolicyForm               // the pod asks with the annotation numalet.dev/cpu-policy
+	ExplicitForm             // the pod asks with limits numalet.dev/numa<ID>-cpu
 )
 
 // String returns "none", "policy" or "explicit". The agent's flag --cpu-request-form has
 // the values "policy" and "explicit", too.
 func (f Form) String() string { return [...]string{"none", "policy", "explicit"}[f] }
 
-// The values of the annotation numalet.dev/cpu-policy. The method String of
-// podspec.Policy returns the same names. An empty value has the same meaning as
-// PolicyRandom.
+// The values of the annotation numalet.dev/cpu-policy, which says how the CPUs of each
+// container are distributed over NUMA nodes. The method String of podspec.Policy returns
+// the same names. An empty value has the same meaning as PolicyRandom.
 const (
 	PolicySpread = "spread" // evenly over every NUMA node that has CPUs
 	PolicySingle = "single" // all on one NUMA node
@@ -34,21 +34,22 @@ const (
 
 // The values of the annotation numalet.dev/memory-policy.
 const (
-	MemoryLocal = "local" // bind memory to the NUMA node of the CPUs
-	MemoryAny   = "any"   // do not bind memory
+	MemoryLocal = "local" // bind the memory of a container to the NUMA node of its CPUs
+	MemoryAny   = "any"   // do not bind the memory of containers
 )
 
-// The values of the annotation numalet.dev/isolation. With both values, other processes and
+// The values of the annotation numalet.dev/isolation. With either value, other processes and
 // movable interrupts are kept off the pod's exclusive CPUs, as far as the kernel can do this.
 // The values differ only in the load balancing within a container.
 const (
-	IsolationFull         = "full"          // also no load balancing: the kernel does not move the container's threads between its exclusive CPUs
+	IsolationFull         = "full"          // the kernel does not move the container's threads between its exclusive CPUs
 	IsolationLoadBalanced = "load-balanced" // the kernel may move the container's threads between its exclusive CPUs
 )
 
 // MaxExclusiveContainers is how many containers with exclusive CPUs a pod may have. The limit keeps
-// scheduling fast: the time to place a pod on a node grows at least with the square of this number,
-// and init containers do not need more CPUs the more there are.
+// scheduling fast, because the time to place a pod on a node grows at least with the square of this
+// number. The number of CPUs of a node does not limit the number of init containers, because they
+// run one after another and can use the same CPUs.
 const MaxExclusiveContainers = 64
 
 // CPURequest is a pod's request for exclusive CPUs. The zero value means that the pod
@@ -139,27 +140,27 @@ func RefusePlacement() error {
 		AnnotationPlacement)
 }
 
-// Reason says in one CamelCase word why a pod is refused. The event about the refusal
-// has this word as its reason, and the metric of refusals has it as a label.
+// Reason says in one CamelCase word why a pod is refused. The word is the value of the
+// label "reason" of the metric numalet_refusals_total.
 type Reason string
 
 // The reasons why a pod is refused.
 const (
 	BothForms            Reason = "BothForms"            // the pod has a CPU policy and limits per NUMA node
-	CountMismatch        Reason = "CountMismatch"        // limits per NUMA node do not add up to the cpu limit
-	NoExclusiveContainer Reason = "NoExclusiveContainer" // a CPU policy, but no container with an integer cpu limit
+	CountMismatch        Reason = "CountMismatch"        // the limits per NUMA node of a container do not add up to its cpu limit
+	NoExclusiveContainer Reason = "NoExclusiveContainer" // the pod has a CPU policy, but each container lacks an integer cpu limit or is in the annotation shared-containers
 	NotGuaranteed        Reason = "NotGuaranteed"        // the pod is not of the QoS class Guaranteed
-	PlacementForged      Reason = "PlacementForged"      // the annotation numalet.dev/placement on a pod of a node without a controller
-	PlacementInvalid     Reason = "PlacementInvalid"     // a placement that cannot be read or does not match the pod
-	PlacementNewer       Reason = "PlacementNewer"       // a placement by a later release of the controller, which this release cannot apply
-	PodLevelResources    Reason = "PodLevelResources"    // exclusive CPUs together with pod-level resources (spec.resources)
-	PolicyMissing        Reason = "PolicyMissing"        // an annotation that requires a CPU policy, without a CPU policy
-	TooManyContainers    Reason = "TooManyContainers"    // more than 64 containers with exclusive CPUs
-	UnknownAnnotation    Reason = "UnknownAnnotation"    // an unknown annotation under numalet.dev/, or an annotation that was set as a label
-	UnknownContainer     Reason = "UnknownContainer"     // shared-containers names a container that the pod does not have
-	UnknownIsolation     Reason = "UnknownIsolation"     // an unknown value of numalet.dev/isolation
-	UnknownMemoryPolicy  Reason = "UnknownMemoryPolicy"  // a memory policy that is unknown, or not available with the CPU policy
-	UnknownPolicy        Reason = "UnknownPolicy"        // an unknown CPU policy
+	PlacementForged      Reason = "PlacementForged"      // the pod has the annotation numalet.dev/placement, but no controller serves the node
+	PlacementInvalid     Reason = "PlacementInvalid"     // the placement cannot be read, or does not match the pod's request
+	PlacementNewer       Reason = "PlacementNewer"       // a later release of the controller made the placement, and the agent's release cannot apply it
+	PodLevelResources    Reason = "PodLevelResources"    // the pod requests exclusive CPUs, and has pod-level resources (spec.resources)
+	PolicyMissing        Reason = "PolicyMissing"        // the pod has an annotation that requires a CPU policy, but no CPU policy
+	TooManyContainers    Reason = "TooManyContainers"    // more than 64 containers of the pod request exclusive CPUs
+	UnknownAnnotation    Reason = "UnknownAnnotation"    // the pod has an unknown annotation under numalet.dev/, or has the name of an annotation as a label
+	UnknownContainer     Reason = "UnknownContainer"     // the annotation shared-containers lists a container that the pod does not have
+	UnknownIsolation     Reason = "UnknownIsolation"     // the annotation numalet.dev/isolation has an unknown value
+	UnknownMemoryPolicy  Reason = "UnknownMemoryPolicy"  // the memory policy is unknown, or not available with the pod's CPU policy
+	UnknownPolicy        Reason = "UnknownPolicy"        // the CPU policy is unknown
 )
 
 // Refusal is the error for a pod whose request cannot be served.

@@ -92,10 +92,10 @@ type GPUGroupSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!string(self).matches('[eE][+-]?[0-9]{3}') && quantity(string(self)).isGreaterThan(quantity('0'))",message="quota must be more than 0, with at most two digits in its exponent; leave it out where there is no bound"
 	Quota *resource.Quantity `json:"quota,omitempty"`
 	// Enforcement says who enforces the group. With strict, the controller and the nodes
-	// enforce it: a node refuses a container if the kubelet gave it a GPU of the group, or
-	// a share of such a GPU (nvidia.com/gpu.shared), that the controller did not assign to
-	// the pod. With advisory, only the controller enforces the group, for the pods that it
-	// schedules.
+	// enforce it. If the kubelet gives a container a GPU of the group, or a share of such a
+	// GPU (nvidia.com/gpu.shared), the node refuses the container unless the controller
+	// assigned this GPU to the pod. With advisory, only the controller enforces the group,
+	// for the pods that it schedules.
 	// +optional
 	// +kubebuilder:default=strict
 	// +kubebuilder:validation:Enum=strict;advisory
@@ -113,7 +113,7 @@ type GPUGroupNode struct {
 	Name string `json:"name"`
 	// GPUs are UUIDs of GPUs or of MIG slices, or indexes of GPUs. The UUID or index of a
 	// GPU in MIG mode stands for all of its slices. Only a group of the form virtual can
-	// have slices, so the controller accepts no group with slices.
+	// have slices. The controller accepts no groups of this form, and so none with slices.
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=256

@@ -20,14 +20,15 @@ type JobSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=4096
 	Replicas int32 `json:"replicas,omitempty"`
-	// MinAvailable is the number of pods that must start at the same time. If it is 1, each pod
-	// starts as soon as it fits on a node. If it equals replicas, no pod starts before all pods
-	// fit.
+	// MinAvailable is the number of pods that must start at the same time. If minAvailable is 1,
+	// each pod starts as soon as the pod fits on a node. If minAvailable equals replicas, no pod
+	// starts before all pods fit.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
 	MinAvailable int32 `json:"minAvailable,omitempty"`
-	// Suspend prevents the job from running. If it is set while the job runs, the pods are deleted.
+	// Suspend prevents the job from running. If it becomes true while the job runs, the pods that
+	// have not succeeded are deleted.
 	// +optional
 	// +kubebuilder:default=false
 	Suspend bool `json:"suspend"`

@@ -44,8 +44,8 @@ type JobStatus struct {
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 	// StartTime is when the job first had enough pods: at least one pod ran, and the number of pods
-	// that ran or had succeeded was at least minAvailable. If the job was suspended and resumed, it
-	// is the first such time after the latest resumption.
+	// that ran or had succeeded was at least minAvailable. If the job was suspended and resumed,
+	// StartTime is the first such time after the latest resumption.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 	// CompletionTime is the time at which the job succeeded.

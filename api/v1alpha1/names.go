@@ -19,28 +19,30 @@ const (
 	// random (on any NUMA nodes).
 	AnnotationCPUPolicy = Group + "/cpu-policy"
 	// AnnotationSharedContainers lists the names of containers, separated by commas. These containers
-	// use shared CPUs, although containers of the pod with an integer cpu limit otherwise get
-	// exclusive CPUs.
+	// use shared CPUs even if their cpu limit is an integer. In a pod with a CPU policy, all other
+	// containers with an integer cpu limit get exclusive CPUs.
 	AnnotationSharedContainers = Group + "/shared-containers"
 	// AnnotationMemoryPolicy is "local" to bind the memory of containers to the NUMA node of their
 	// CPUs, or "any" not to bind it. The default is "local" if the CPU policy is "single", and
 	// "any" otherwise.
 	AnnotationMemoryPolicy = Group + "/memory-policy"
-	// AnnotationIsolation is "full" or "load-balanced": the agent keeps not only other containers
-	// off the exclusive CPUs, but also interrupts, unbound workqueues and, from Linux 6.7, all
-	// processes outside of the pod's containers. With "full", the kernel does not balance the
-	// container's threads over its CPUs. Both values need a node with deploy/isolation.
+	// AnnotationIsolation is "full" or "load-balanced". With either value, the agent keeps not only
+	// other containers off the pod's exclusive CPUs, but also interrupts, unbound workqueues and,
+	// from Linux 6.7, all processes outside of the pod's containers. With "full", the kernel does not
+	// balance the threads of a container over its CPUs. The agent of the node must be installed with
+	// the component deploy/isolation.
 	AnnotationIsolation = Group + "/isolation"
 	// AnnotationGPUType names the GPU models that the pod accepts. Several models are separated by
 	// "|".
 	AnnotationGPUType = Group + "/gpu-type"
-	// AnnotationGPUForm is physical for whole GPUs or virtual for parts of them.
+	// AnnotationGPUForm is "physical" for whole GPUs, or "virtual" for parts of GPUs.
 	AnnotationGPUForm = Group + "/gpu-form"
 	// AnnotationGPUGroup names the GPU group that provides the GPUs. A GPU group (GPUGroup) is a set
 	// of GPUs that only containers of certain tenants may use. If the author of the pod does not set
 	// the annotation, the controller chooses a group and sets it.
 	AnnotationGPUGroup = Group + "/gpu-group"
-	// AnnotationCandidateNodes lists the nodes on which the pod may run, at most 4,096.
+	// AnnotationCandidateNodes lists the names of the nodes on which the pod may run, separated by
+	// commas. It can list at most 4,096 nodes.
 	AnnotationCandidateNodes = Group + "/candidate-nodes"
 	// LabelTenant names the tenant of a Job or a pod. Without it, a pod belongs to the tenant of
 	// its Namespace: the value of this label on the Namespace, or else the Namespace's name. To
@@ -50,9 +52,9 @@ const (
 	// of a Job with a minAvailable above 1, its value is the name of the Job.
 	LabelGang = Group + "/gang"
 	// AnnotationGangMinAvailable is the number of pods of the gang that start together or not at
-	// all: a whole number, 1 or more. Pods of the gang that are already bound count, too. Pods of a
-	// Job that have succeeded do not start again. So in each pod of a Job that is not bound yet,
-	// the controller lowers the number by the number of succeeded pods, but not below 1.
+	// all: a whole number, 1 or more. Pods of the gang that are already bound count, too. Succeeded
+	// pods of a Job do not start again. So in the pods of a Job that are not bound yet, the
+	// controller lowers the number by the number of succeeded pods, but not below 1.
 	AnnotationGangMinAvailable = Group + "/gang-min-available"
 )
 
@@ -76,7 +78,7 @@ const (
 	// AnnotationAuthor names the user who created a GPUGroup or last changed its spec.
 	AnnotationAuthor = Group + "/author"
 	// AnnotationAuthorGroups lists the user groups of the user in the annotation
-	// numalet.dev/author, one a line.
+	// numalet.dev/author, one per line.
 	AnnotationAuthorGroups = Group + "/author-groups"
 	// LabelExclusiveCPUs is "true" on a node whose agent assigns exclusive CPUs.
 	LabelExclusiveCPUs = Group + "/exclusive-cpus"

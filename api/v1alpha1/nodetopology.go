@@ -244,7 +244,7 @@ type GPU struct {
 	// Form is physical for a whole GPU and virtual for a part of a GPU.
 	// +kubebuilder:validation:Enum=physical;virtual
 	Form string `json:"form"`
-	// Memory is the memory of the GPU, or of the part.
+	// Memory is the size of the memory of the GPU, or of the part of a GPU.
 	// +optional
 	Memory *resource.Quantity `json:"memory,omitempty"`
 	// BusID is the PCI address of the physical GPU.
@@ -271,9 +271,10 @@ type GPU struct {
 
 // GPUHolder is a pod that holds GPUs.
 type GPUHolder struct {
-	// UID is the UID that the kubelet uses for the pod. For a static pod, this is an annotation
-	// of the pod, so two pods can seem to have one UID. UID is NAMESPACE/NAME if another pod in
-	// the list has the same UID, or if the API server does not have the pod.
+	// UID is the UID that the kubelet uses for the pod. For a static pod, it comes from an
+	// annotation of the pod, which users can set, so two pods can seem to have the same UID. UID is
+	// NAMESPACE/NAME if another pod in the list has the same UID, or if the API server does not have
+	// the pod.
 	// +kubebuilder:validation:MinLength=1
 	UID string `json:"uid"`
 	// Namespace is the namespace of the pod.

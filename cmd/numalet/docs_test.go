@@ -15,9 +15,9 @@ import (
 
 const preface = `# Commands of numalet
 
-` + "`numalet`" + ` shows a machine, the scheduling queue and GPU groups, and simulates decisions. Installed as ` + "`kubectl-numalet`" + ` it is
-` + "`kubectl numalet`" + `. Exit status 0 is success, 1 a failure or a request
-that cannot be met, 2 wrong usage. ` + "`numalet completion --help`" + ` explains how to enable completion in your shell. Input files are
+` + "`numalet`" + ` shows a machine, the scheduling queue and GPU groups, and simulates decisions. If the program has the name
+` + "`kubectl-numalet`" + `, you can run it as ` + "`kubectl numalet`" + `. The exit status is 0 for success, 2 for wrong usage, and 1 for a failure or a
+request that cannot be met. ` + "`numalet completion --help`" + ` explains how to enable completion in your shell. Input files are
 limited to 64 MiB.
 
 This page is generated from the commands; ` + "`make generate`" + ` writes it. ` + "`go run ./cmd/numalet COMMAND --help`" + ` prints the same.

@@ -20,11 +20,11 @@ func newCapture() *cobra.Command {
 	root := live
 	cmd := &cobra.Command{
 		Use:   "capture FILE.tar | DIR | -",
-		Short: "Write the files that describe this machine, for --root on another one",
-		Long: `Write the files that describe this machine: to a tar file if the name ends in .tar
-or is - (standard output), otherwise to a directory, which must not exist. Only files
-about CPUs, NUMA nodes, memory sizes and the positions of NVIDIA GPUs are included: no
-names, no serial numbers, no processes. Attach the result to a bug report.`,
+		Short: "Write the files that describe this machine, to read them with --root on another machine",
+		Long: `Write the files that describe this machine: to a tar file if the name ends in .tar or is
+- (standard output), otherwise to a new directory. The files describe only CPUs, NUMA
+nodes, memory sizes, and the PCI addresses and NUMA nodes of NVIDIA GPUs. They contain
+no host names, serial numbers or processes. Attach the result to a bug report.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return command.WrongUsage("give a destination: FILE.tar, DIR, or - for standard output")

@@ -21,7 +21,7 @@ import (
 type diagnosis struct {
 	node, cluster                         bool
 	root, kubeletConfig, kubeletConfigDir string
-	from                                  cluster // the cluster to check; its namespace is that of Numalet
+	from                                  cluster // the cluster to check, with the namespace in which Numalet is installed
 }
 
 // errFindings is the error of "numalet doctor" if a check failed. With this error, the exit status
@@ -35,17 +35,18 @@ func newDoctor() *cobra.Command {
 	var d diagnosis
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check a cluster and a node for what Numalet needs",
-		Long: `Check a cluster and a node for what Numalet needs, before and after it is
-installed. Each finding says what is there, why it matters, and what to do.
+		Short: "Check whether a cluster and a node have what Numalet needs",
+		Long: `Check whether a cluster and a node have what Numalet needs, before or after Numalet
+is installed. Each finding says what was found, why it matters, and what to do.
 
-Without flags it checks the cluster of the kubeconfig, and what the agents report
-about their nodes. It finds the namespace of Numalet by its DaemonSets; -n names
-another one. With --node it checks this machine, or the one whose root
-directory is --root; add --cluster to check both. It only reads.
+Without flags, the command checks the cluster of the kubeconfig, and what the agents
+report about their nodes. It finds the namespace of Numalet by Numalet's DaemonSets,
+unless -n names the namespace. With --node, it checks this machine, or the machine whose
+root directory is --root, and not the cluster. With --node and --cluster, it checks the
+machine and the cluster. The command changes nothing.
 
-The exit status is 1 if something does not work or could not be checked, and 0
-otherwise, with or without warnings.`,
+The exit status is 1 if something does not work or could not be checked. Otherwise it is
+0, even if there are warnings.`,
 		Example: `  numalet doctor
   sudo numalet doctor --node
   numalet doctor -o json`,
@@ -68,12 +69,12 @@ otherwise, with or without warnings.`,
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&d.node, "node", false, "Check this machine.")
-	flags.BoolVar(&d.cluster, "cluster", false, "Check the cluster. The default without --node.")
+	flags.BoolVar(&d.cluster, "cluster", false, "Check the cluster. Without --node, this is the default.")
 	flags.StringVar(&d.root, "root", "/", "Root `directory` of the machine.")
 	flags.StringVar(&d.kubeletConfig, "kubelet-config", "/var/lib/kubelet/config.yaml", "Configuration `file` of the kubelet, below --root. On EKS /etc/kubernetes/kubelet/config.json.")
 	flags.StringVar(&d.kubeletConfigDir, "kubelet-config-dir", "", "The kubelet's drop-in `directory` of *.conf files, below --root. On EKS /etc/kubernetes/kubelet/config.json.d, on k3s /var/lib/rancher/k3s/agent/etc/kubelet.conf.d. Empty for none.")
 	d.from.flag(cmd)
-	cmd.PersistentFlags().Lookup("namespace").Usage = "Namespace of Numalet. By default the one that has its DaemonSets, or numalet-system."
+	cmd.PersistentFlags().Lookup("namespace").Usage = "Namespace of Numalet. By default the namespace that has Numalet's DaemonSets, or numalet-system if none has them."
 	command.OutputFlag(cmd, &out)
 	return cmd
 }

@@ -42,8 +42,8 @@ func newGroupsPlan() *cobra.Command {
 		Long: `Propose a GPU group for each container in --demands. A GPU group is a set of GPUs that
 only certain containers may use. Each group has, on one node, as many GPUs as its
 container needs, so that all containers fit at the same time, in any order of arrival.
-If no way to fit them all is found, groups share GPUs or are missing, and the exit
-status is 1.
+If no way to fit all containers is found, the exit status is 1. Then some groups share
+GPUs, or a container has no group, because it needs more GPUs than any node has.
 The nodes are a CSV file in the format of Alibaba's openb GPU trace.`,
 		Example: `  numalet groups plan --nodes nodes.csv --demands 2,1,2,3
   numalet groups plan --nodes openb_node_list_all_node.csv --demands 8,4,4 --type G2 -o json`,
@@ -69,7 +69,7 @@ The nodes are a CSV file in the format of Alibaba's openb GPU trace.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&file, "nodes", "", "CSV file of nodes.")
-	flags.IntSliceVar(&demands, "demands", nil, "Number of GPUs of each container, all on one node.")
+	flags.IntSliceVar(&demands, "demands", nil, "Number of GPUs that each container needs, one number per container, such as 2,1. The GPUs of one container are on one node.")
 	flags.StringVar(&kind, "type", "", "Use only GPUs of this type.")
 	command.OutputFlag(cmd, &out)
 	command.CompleteFiles(cmd, "nodes", "csv")

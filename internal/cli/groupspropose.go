@@ -26,7 +26,8 @@ func newGroupsPropose(at *cluster) *cobra.Command {
 		Long: `Write a GPUGroup for each container in --demands, from the GPUs that you may use and
 that are in no group yet. Each group has, on one node, as many GPUs as its container
 needs, so that all containers fit at the same time, in any order of arrival. If no way
-to fit them all is found, groups share GPUs or are missing, and the exit status is 1.
+to fit all containers is found, the exit status is 1. Then some groups share GPUs, or a
+container has no group, because it needs more GPUs than any node has.
 The cluster is not changed: review the output, edit it, and apply it.`,
 		Example: `  numalet groups propose --tenant ann --demands 2,1,2,3 > groups.yaml
   kubectl apply -f groups.yaml`,
@@ -55,10 +56,10 @@ The cluster is not changed: review the output, edit it, and apply it.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&tenant, "tenant", "", "Tenant that may use the groups.")
-	flags.IntSliceVar(&demands, "demands", nil, "Number of GPUs of each container, all on one node.")
-	flags.StringSliceVar(&containers, "containers", nil, "Names of the containers that may use the groups, one per demand.")
+	flags.IntSliceVar(&demands, "demands", nil, "Number of GPUs that each container needs, one number per container, such as 2,1. The GPUs of one container are on one node.")
+	flags.StringSliceVar(&containers, "containers", nil, "Names of the containers that may use the groups: one name for each number in --demands, in the same order.")
 	flags.StringVar(&kind, "type", "", "Use only GPUs of this type.")
-	flags.StringVar(&prefix, "name", "", "Prefix of the groups' names. By default the tenant.")
+	flags.StringVar(&prefix, "name", "", "Prefix of the groups' names. By default the name of the tenant.")
 	return cmd
 }
 
@@ -69,8 +70,8 @@ type naming struct{ tenant, prefix string }
 // writeProposal proposes GPU groups for an estimate, which has all demands of a tenant. A demand is
 // the number of GPUs that one container is expected to need. For each demand that fits on a node,
 // writeProposal writes a GPU group to the writer `out`. If the demands do not all fit at the same
-// time, it then returns an error. Otherwise it tells the user that they fit, with a message to the
-// writer `messages`.
+// time, writeProposal then returns an error. Otherwise it writes a message to the writer `messages`,
+// which says that the demands fit.
 func writeProposal(out, messages io.Writer, nodes group.Nodes, e group.Estimate, n naming) error {
 	proposal, err := group.Propose(nodes, e, nil)
 	if err != nil {

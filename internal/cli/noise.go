@@ -27,19 +27,19 @@ type noise struct {
 }
 
 // newNoise returns the command "numalet noise", which shows the foreign time of
-// containers: how much time other processes, kernel threads and interrupts used on
-// their exclusive CPUs.
+// containers: the time of a container's exclusive CPUs that interrupts, kernel threads
+// and other processes used.
 func newNoise() *cobra.Command {
 	n := noise{agent: agentAddress, out: command.Text}
 	cmd := &cobra.Command{
 		Use:   "noise",
-		Short: "Show what others use of exclusive CPUs on this node",
-		Long: `Show what others use of exclusive CPUs on this node: interrupts, threads of the
-kernel, and other processes, as percentages of the time of each container's CPUs.
+		Short: "Show how much time interrupts and other processes use on exclusive CPUs of this node",
+		Long: `Show how many percent of the time of each container's exclusive CPUs on this node others
+used: interrupts, threads of the kernel, and other processes.
 
-The agent of the node measures it every 10 seconds. Without --for, the figures of a
-container cover the time since the agent first measured it. They start again from zero
-when the agent restarts.`,
+The agent of the node measures this time every 10 seconds. Without --for, the output for
+a container covers the time since the agent first measured the CPUs of this container.
+It starts again from zero when the agent restarts.`,
 		Example: `  numalet noise
   numalet noise --for 1m
   numalet noise -o json`,

@@ -57,7 +57,7 @@ No CPU is allocated. At least one CPU stays shared.`,
 	flags.IntVar(&o.CPUs, "cpus", 0, "Number of CPUs.")
 	flags.TextVar(&o.Used, "used", cpuset.Set{}, "CPUs that other containers hold, as a list such as 0-3,8.")
 	flags.TextVar(&o.Reserved, "reserved", cpuset.Set{}, "CPUs that are never exclusive, as a list such as 0-3,8.")
-	flags.Uint64Var(&o.Seed, "seed", 0, "Seed of the policy random. Equal seeds choose equal CPUs.")
+	flags.Uint64Var(&o.Seed, "seed", 0, "Seed of the policy random. Equal seeds choose the same CPUs.")
 	flags.BoolVar(&o.FullCores, "full-cores", false, "Allocate whole cores, so that the container shares no core with another pod.")
 	command.OutputFlag(cmd, &out)
 	return cmd

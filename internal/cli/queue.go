@@ -24,11 +24,11 @@ func newQueue() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "queue",
 		Short: "Show the pending pods in scheduling order",
-		Long: `Show the pending pods in scheduling order, with what each waits for and the score of its
-tenant. Each type of resource (CPUs, or GPUs of certain models) has an order of its own:
-by priority (unless the controller has --pod-priority=false), then by score, then by
-age. Pods with a lower score come first. The score is an average of what the tenant has
-held of this type, in which recent use counts more, divided by the tenant's weight.` + byRights,
+		Long: `Show the pending pods in scheduling order, with what each pod waits for and the score of
+its tenant. Each type of resource (CPUs, or GPUs of certain models) has an order of its
+own: by priority (unless the controller has --pod-priority=false), then by score, then
+by age. Pods with a lower score come first. The score is an average of what the tenant
+has held of this type, in which recent use counts more, divided by the tenant's weight.` + byRights,
 		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			pods, err := at.listQueue(cmd, all)

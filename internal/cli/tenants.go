@@ -21,9 +21,9 @@ func newTenants() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tenants [TENANT]...",
 		Short: "Show what tenants use, their scores and their quotas",
-		Long: `Show what each tenant uses of each type of resource, its score, by which pods are
-ordered, and its quotas: all tenants if you may list them, otherwise those that your
-roles name.`,
+		Long: `Show for each tenant and type of resource how much the tenant uses, its quota, and its
+score, by which the queue orders the pods of different tenants. If you may list Tenants,
+all tenants are shown, otherwise only the Tenants that your roles name.`,
 		ValidArgsFunction: offer(100, at.tenantNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := at.objects()

@@ -19,10 +19,10 @@ func newTop() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "top [NODE]...",
 		Short: "Show how many CPUs and GPUs are free on each node and NUMA node",
-		Long: `Show how many CPUs can become exclusive and how many GPUs no pod holds, on each node; -o
-wide shows each NUMA node. A GPU in MIG mode without slices does not count as free. The
-command reads this from the NodeTopologies that the nodes publish: from all of them if
-you may list them, otherwise from those that your roles name.`,
+		Long: `Show for each node how many CPUs can become exclusive and how many GPUs no pod holds.
+With -o wide, show the CPUs and the free memory of each NUMA node. A GPU in MIG mode
+without slices does not count as free. The command reads the NodeTopologies that the
+nodes publish: all of them if you may list them, otherwise those that your roles name.`,
 		ValidArgsFunction: offer(100, at.nodeNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := at.objects()

@@ -35,12 +35,13 @@ func newTopo() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "topo",
 		Short: "Show the machine: packages, NUMA nodes, caches, cores, CPUs, GPUs",
-		Long: `Show the machine: packages, NUMA nodes, last-level caches (named by their
-smallest CPU), cores (in brackets, with their hardware threads), GPUs beside their
-NUMA nodes, and the distances between NUMA nodes.
+		Long: `Show the machine: packages, NUMA nodes, last-level caches (each named by its smallest
+CPU number), cores (in brackets, with their hardware threads), GPUs beside their NUMA
+nodes, and the distances between NUMA nodes.
 
-If numalet-nvml runs on the machine, it lists the GPUs. Otherwise sysfs lists them, without
-their indexes and MIG slices.
+If numalet-nvml runs on the machine, the command gets the GPUs from numalet-nvml.
+Otherwise it reads the GPUs from sysfs, which does not have their indexes and MIG
+slices.
 
 With --node-topology the picture also shows how the CPUs are used. The character after
 the number of a CPU is r for a reserved CPU, a dot for a shared CPU, and otherwise the
@@ -57,7 +58,7 @@ letter of the container that holds the CPU.`,
 	cmd.Flags().VarP(&t.out, "output", "o", "Output format: text, json or svg.")
 	command.Complete(cmd, "output", string(topoText), string(topoJSON), string(topoSVG))
 	cmd.Flags().StringVar(&t.socket, "gpu-socket", t.socket, "Socket of numalet-nvml, which lists the GPUs of this machine.")
-	cmd.Flags().StringVar(&t.nodeTopology, "node-topology", "", "File with the NodeTopology of the node as JSON, or - for standard input. It shows how the CPUs are used.")
+	cmd.Flags().StringVar(&t.nodeTopology, "node-topology", "", "File with the NodeTopology of the node as JSON, or - for standard input. The picture then shows how the CPUs are used.")
 	cmd.Flags().BoolVar(&t.check, "check", true, "Warn if the library ghw reports another topology for the running machine.")
 	return cmd
 }

@@ -27,8 +27,9 @@ func newUI() *cobra.Command {
 		Long: `Serve a web page on this computer that shows how full the nodes are, who holds which
 CPUs and GPUs, the queue, the tenants and the GPU groups.
 
-The page has your own rights, as with kubectl proxy: a part that you may not read says so.
-The page opens only at the printed address, which contains a secret. Press Ctrl-C to stop.`,
+The page reads the cluster with your own permissions, as kubectl proxy does. If you may
+not read a part of the page, this part says so. The page opens only at the printed
+address, which contains a secret. Press Ctrl-C to stop.`,
 		Example: `  kubectl numalet ui
   kubectl numalet ui --port 8080`,
 		Args: command.NoArgs,

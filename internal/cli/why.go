@@ -36,7 +36,7 @@ func newWhy() *cobra.Command {
 		},
 	}
 	at.flag(cmd)
-	cmd.Flags().BoolVar(&whatIf, "what-if", false, "Show which changes of the pod would find room now: fewer CPUs, another policy, any GPU type, fewer restrictions.")
+	cmd.Flags().BoolVar(&whatIf, "what-if", false, "Show with which changes the pod would fit on a node now: fewer CPUs, another policy, any GPU type, fewer restrictions.")
 	command.ViewFlag(cmd, &out)
 	return cmd
 }

@@ -37,7 +37,8 @@ func TestReference(t *testing.T) {
 		t.Fatal(err)
 	}
 	docstest.LintMetrics(t, families)
-	const preface = "The controller serves `/metrics` at `--metrics-addr`, by default on port 8443, over HTTPS and to authorized users only. Beside these\n" +
-		"metrics it serves those of controller-runtime, such as `controller_runtime_reconcile_total` and `workqueue_depth`, for its operators of Jobs, Tenants and GPUGroups."
+	const preface = "The controller serves `/metrics` at `--metrics-addr`, by default on port 8443, over HTTPS and to authorized users only. Beside the\n" +
+		"metrics in the table below, it serves those of the library controller-runtime, such as `controller_runtime_reconcile_total` and `workqueue_depth`,\n" +
+		"for the parts of the program that reconcile Jobs, Tenants and GPUGroups."
 	scenario.Golden(t, "../../docs/reference/metrics-controller.md", docstest.Metrics("numalet-controller", preface, families))
 }

@@ -116,16 +116,17 @@ func newFairness() *cobra.Command {
 		Use:   "fairness",
 		Short: "Simulate how users with different demand share a cluster",
 		Long: `Simulate how users with different demand share a cluster, on a virtual clock. Three
-orders are compared: by score, as in the controller; by creation time; and as in
-kube-scheduler. Each user sends random pods of the trace and keeps a fixed number of
-GPU pods waiting. A user's score is an average of the GPUs that the user has held, in
-which recent use counts more. Every fourth user has the weight 2, and is entitled to twice
-the score of the others, which have the weight 1.
+orders of the pods are compared: by score, as in the controller; by creation time; and
+as in kube-scheduler. Each user sends random pods of the trace and keeps a fixed number
+of GPU pods waiting. A user's score is an average of the GPUs that the user has held, in
+which recent use counts more. Every fourth user has the weight 2, and is entitled to
+twice the score of the others, which have the weight 1.
 
-The second half of the time is measured: Jain's fairness index of the scores, each
-divided by the user's weight (1 if all are equal); how many of the GPUs are in use; how
-many pods start; how long GPU pods wait; and how many GPU pods wait at the end. The
-columns "large" count only pods that request several GPUs.`,
+The output has, for the second half of the simulated time: Jain's fairness index of the
+users' scores, each divided by the user's weight (the index is 1 if all quotients are
+equal); how many of the GPUs are in use; how many pods start; how long GPU pods wait;
+and how many GPU pods wait at the end. The columns "large" count only pods that request
+several GPUs.`,
 		Example: `  numalet simulate fairness --nodes openb_node_list_all_node.csv --pods openb_pod_list_default.csv --every 24`,
 		Args:    command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -28,12 +28,12 @@ func newForecast() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "forecast",
 		Short: "Simulate how well the start of pods is predicted",
-		Long: `Simulate how well the start of pods is predicted, on a virtual clock. Pods arrive as
-in a trace, or, without --nodes and --pods, as in a synthetic week of twelve users on
-four nodes of 8 GPUs. A forecast is made for each pod when it is created, from the run
-times of the pods that ended before. The output shows the median and the 90th
-percentile of its absolute error, beside those of two simple predictions: that the pod
-starts at once, and that it waits as long as the pods before it did on average.`,
+		Long: `Simulate how well the start of pods is predicted, on a virtual clock. Pods arrive as in
+a trace, or, without --nodes and --pods, as in a synthetic week of twelve users on four
+nodes of 8 GPUs. A forecast is made for each pod when it is created, from the run times
+of the pods that ended before. The output shows the median and the 90th percentile of
+the absolute error of the forecasts, beside those of two simple predictions: that the
+pod starts at once, and that it waits as long as the pods before it did on average.`,
 		Example: `  numalet simulate forecast
   numalet simulate forecast --nodes openb_node_list_all_node.csv --pods openb_pod_list_default.csv --every 384`,
 		Args: command.NoArgs,
@@ -41,7 +41,7 @@ starts at once, and that it waits as long as the pods before it did on average.`
 	}
 	f.bind(cmd)
 	flags := cmd.Flags()
-	flags.Float64Var(&f.load, "load", 0.9, "GPU time that the pods of the synthetic week use, as a fraction of what there is.")
+	flags.Float64Var(&f.load, "load", 0.9, "GPU time that the pods of the synthetic week use, as a fraction of the time of all GPUs.")
 	flags.BoolVar(&f.age, "by-age", false, "Order the pods by creation time instead of by score.")
 	return cmd
 }

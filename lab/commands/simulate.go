@@ -39,8 +39,8 @@ controller's engine and without a cluster. Nodes and pods are CSV files in the f
 of Alibaba's openb GPU trace.
 
 The policies are those of the controller. The policy fragmentation (also called default)
-learns from earlier pods what pods request. It places each pod on the node where this
-makes the smallest amount of free GPU capacity useless for such requests.`,
+learns from earlier pods what pods request. It places each pod on the node where the
+placement makes the smallest amount of free GPU capacity useless for such requests.`,
 		Example: `  numalet simulate --nodes openb_node_list_all_node.csv --pods openb_pod_list_default.csv --policy bestfit -o json
   numalet simulate --virtual-clock`,
 		Args: command.NoArgs,
@@ -57,7 +57,7 @@ makes the smallest amount of free GPU capacity useless for such requests.`,
 	flags.StringVar(&s.policy, "policy", fragmentationAware, policyHelp+", or random")
 	flags.Uint64Var(&s.seed, "seed", 0, "Seed of the policy random. Equal seeds give equal placements.")
 	flags.StringVar(&s.placements, "placements", "", "Write the placements to this CSV file, with the columns pod, node and gpus.")
-	flags.BoolVar(&s.virtual, "virtual-clock", false, "Simulate no trace. Show on a virtual clock when 100 pods are placed by a single scheduler, and by 100 proposers, which search for nodes concurrently, with one committer, which assigns the nodes.")
+	flags.BoolVar(&s.virtual, "virtual-clock", false, "Do not simulate a trace. Compare, on a virtual clock, two ways to place 100 pods: with a single scheduler, and with 100 proposers, which search for nodes concurrently, and one committer, which assigns the nodes. The output has the times at which the pods are placed.")
 	command.OutputFlag(cmd, &s.out)
 	command.CompleteFiles(cmd, "nodes", "csv")
 	command.CompleteFiles(cmd, "pods", "csv")

@@ -28,15 +28,16 @@ func newStarvation() *cobra.Command {
 		Use:   "starvation",
 		Short: "Simulate whether a large pod starves among small ones",
 		Long: `Simulate whether a large pod starves among small ones, on a virtual clock. Twenty users
-send pods of at most one GPU without end; then the largest pod of the trace arrives. Two
-orders are compared: by score, as in the controller, which reserves a node for the large
-pod; and as in kube-scheduler, which reserves none.
+send an endless stream of pods of at most one GPU. Then the largest pod of the trace
+arrives. Two orders of the pods are compared: by score, as in the controller, which
+reserves a node for the large pod; and as in kube-scheduler, which reserves no node.
 
 The output shows three times since the arrival of the large pod: when a node was last
-reserved for it, when enough of the pods that ran on this node at that time had ended
-for the large pod to fit, and when it started. It also shows the GPU time of the small
-pods, in percent of what they get without the large pod. If the large pod got a reservation and started in each of several
-trials, the mean and the worst case follow.`,
+reserved for it; when so many pods that ran on this node at the time of the reservation
+had ended that the large pod fits; and when the large pod started. The output also shows
+the GPU time of the small pods, in percent of what they get without the large pod. If
+there are several trials, and the large pod got a reservation and started in each of
+them, the mean and the worst case follow.`,
 		Example: `  numalet simulate starvation --nodes openb_node_list_all_node.csv --pods openb_pod_list_default.csv --every 24`,
 		Args:    command.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return s.run(cmd.OutOrStdout()) },
@@ -45,7 +46,7 @@ trials, the mean and the worst case follow.`,
 	flags := cmd.Flags()
 	flags.IntVar(&s.trials, "trials", 5, "Number of trials, each with its own seed.")
 	flags.Float64Var(&s.hours, "hours", 48, "Simulated hours. The large pod arrives after half of them.")
-	flags.BoolVar(&s.known, "ends-known", false, "The scheduler knows when each pod will end.")
+	flags.BoolVar(&s.known, "ends-known", false, "Let the scheduler know when each pod will end.")
 	return cmd
 }
 

@@ -26,12 +26,12 @@ const (
 	IsolationFailed   v1alpha1.Reason = "IsolationFailed"   // interrupts cannot be moved off the CPUs, or the container's cgroup cannot be made a cpuset partition
 	MachineChanged    v1alpha1.Reason = "MachineChanged"    // CPUs that the container holds are offline, or its NUMA node has no memory anymore
 	NotAsked          v1alpha1.Reason = "NotAsked"          // the CPUs by NUMA node that the kubelet allocated to the container are not those in the container's limits
-	NotDecided        v1alpha1.Reason = "NotDecided"        // the kubelet allocated no GPUs to the container, or others than the controller assigned to it
+	NotDecided        v1alpha1.Reason = "NotDecided"        // the kubelet allocated no GPUs to the container, or other GPUs than the controller assigned to it
 	NotIsolated       v1alpha1.Reason = "NotIsolated"       // this node cannot isolate CPUs
 	NotReady          v1alpha1.Reason = "NotReady"          // the agent has not seen the runtime's containers, or the GPU groups, yet
 	PlacementRejected v1alpha1.Reason = "PlacementRejected" // the controller's placement of the pod is not possible on this node
-	PodUnknown        v1alpha1.Reason = "PodUnknown"        // the informer does not have the pod yet
-	Resize            v1alpha1.Reason = "Resize"            // a resize in place that this node cannot carry out; the container keeps its CPUs
+	PodUnknown        v1alpha1.Reason = "PodUnknown"        // the API server has not told the agent about the pod yet
+	Resize            v1alpha1.Reason = "Resize"            // this node cannot resize the container in place; the container keeps its CPUs
 	SMTAlignment      v1alpha1.Reason = "SMTAlignment"      // the node assigns only full cores, and the request is not a multiple of a core's CPUs
 	SwitchedOff       v1alpha1.Reason = "SwitchedOff"       // exclusive CPUs are switched off on this node
 )

@@ -20,7 +20,7 @@ import (
 type Clients struct {
 	Kube      kubernetes.Interface
 	Dynamic   dynamic.Interface
-	Namespace string           // the namespace in which Numalet is installed; if empty, Cluster finds it
+	Namespace string           // the namespace in which Numalet is installed; if empty, the function Cluster finds it
 	Now       func() time.Time // the current time; the checks compute the age of the controller's Lease from it
 }
 

@@ -95,7 +95,7 @@ func checkQueueAPI(ctx context.Context, clients Clients) (Report, error) {
 
 // condition returns the status and the message of a condition of an object.
 func condition(object *unstructured.Unstructured, kind string) (status, message string) {
-	list, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions") // an object without conditions has none that is true
+	list, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions") // if the object has no conditions, the list is empty
 	i := slices.IndexFunc(list, func(c any) bool { m, _ := c.(map[string]any); return m["type"] == kind })
 	if i < 0 {
 		return "", "it has no condition " + kind

@@ -32,7 +32,7 @@ type Finding struct {
 // Report has the findings, in the order of the checks.
 type Report []Finding
 
-// Count returns the number of findings with a status.
+// Count returns the number of findings with the status s.
 func (r Report) Count(s Status) int {
 	n := 0
 	for _, f := range r {

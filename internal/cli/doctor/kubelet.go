@@ -66,9 +66,10 @@ func (m machine) kubeletFiles() string {
 }
 
 // onCRIO reports whether the kubelet uses CRI-O. It looks for the name of CRI-O in the path of the
-// socket that the kubelet's flag names or, without the flag, the kubelet's configuration file. If
-// neither names a socket, it looks for the sockets of the container runtimes. The kubelet's default is
-// containerd, so if both sockets exist, onCRIO returns false.
+// container runtime's socket. This path is the value of the kubelet's flag
+// --container-runtime-endpoint or, without the flag, a setting in the kubelet's configuration file. If
+// neither exists, onCRIO checks which sockets of container runtimes exist. The kubelet's default is
+// containerd, so if the sockets of containerd and CRI-O exist, onCRIO returns false.
 func (m machine) onCRIO() (bool, error) {
 	endpoint, err := m.endpointFlag()
 	if err == nil && endpoint == "" {

@@ -124,9 +124,10 @@ func checkCgroups(m machine) (Finding, error) {
 	return Finding{Status: Error, Found: "no cpuset cgroup is mounted", Why: "containers cannot be pinned", Remedy: "mount cgroup2 at /sys/fs/cgroup"}, nil
 }
 
-// cgroupDriver names the kubelet's cgroup driver, which shows in the name of the cgroup that the
-// kubelet has made for pods. The kubelet's configuration may not show it, because the kubelet can ask the
-// container runtime for its driver. With kind, this cgroup is in another one, which the kubelet's
+// cgroupDriver returns a text that says which cgroup driver the kubelet uses. It recognizes the
+// driver by the name of the cgroup that the kubelet has made for pods. The kubelet's configuration
+// may not name the driver, because the kubelet can ask the container runtime which driver to use. On
+// nodes of kind (Kubernetes in Docker), the cgroup for pods is inside the cgroup that the kubelet's
 // setting cgroupRoot names.
 func (m machine) cgroupDriver() (string, error) {
 	for _, cgroup := range []struct{ pattern, driver string }{
@@ -246,7 +247,8 @@ var requiredPlugins = regexp.MustCompile(`(?m)^\s*required_plugins\s*=\s*\[[^\]]
 // checkRequired checks that the configuration of the container runtime requires the agent. It
 // searches the text of containerd's configuration files for the setting. containerd reads the files
 // in the directory conf.d only if its main file names conf.d. So checkRequired accepts the setting
-// in such a file only in that case. The output of `containerd config dump` would not help, because it lists conf.d in both cases.
+// in such a file only in that case. The output of `containerd config dump` would not help, because it
+// lists conf.d in both cases.
 func checkRequired(m machine) (Finding, error) {
 	const main = "etc/containerd/config.toml"
 	f := Finding{
@@ -294,8 +296,8 @@ var (
 
 // checkRequiredByCRIO checks that CRI-O's configuration requires the agent. CRI-O reads crio.conf,
 // and then the files in the directory crio.conf.d in the order of their names. If several files have
-// a setting, the last of them takes effect. CRI-O requires no plugin unless the default validator is
-// enabled, which it is not by default.
+// a setting, the last of them takes effect. CRI-O requires plugins only if its built-in validator is
+// enabled (nri_enable_default_validator). Without this setting, the validator is disabled.
 func checkRequiredByCRIO(m machine) (Finding, error) {
 	files, err := fs.Glob(m, "etc/crio/crio.conf.d/*")
 	if err != nil {

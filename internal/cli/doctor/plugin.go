@@ -11,8 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// checkPlugin looks for a device plugin that offers the same GPUs as Numalet's. The kubelet does
-// not refuse the second plugin of a resource. Without numalet-nvml, Numalet offers no GPUs.
+// checkPlugin looks for a device plugin that offers the same GPUs as Numalet's device plugin. The
+// kubelet does not refuse a second plugin for the same resource. Without numalet-nvml, Numalet offers
+// no GPUs, and the finding is only for information.
 func checkPlugin(ctx context.Context, clients Clients) (Report, error) {
 	sets, err := clients.Kube.AppsV1().DaemonSets(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -34,10 +34,10 @@ func Read(topology *v1alpha1.NodeTopology) (Node, error) {
 	return Node{machine, GPUs(&topology.Status), use}, nil
 }
 
-// machineOf returns the machine that the status of a NodeTopology describes. It has no offline CPUs,
-// because a NodeTopology does not list them. An older version of the agent wrote a NodeTopology
-// without a list of caches. For such a NodeTopology, the packages, caches and cores of the CPUs are
-// unknown (see withoutCaches).
+// machineOf returns the machine that the status of a NodeTopology describes. The machine has no
+// offline CPUs, because a NodeTopology does not list them. Older versions of the agent wrote
+// NodeTopologies without a list of caches. For such a NodeTopology, the packages, caches and cores of
+// the CPUs are unknown (see withoutCaches).
 func machineOf(status *v1alpha1.NodeTopologyStatus) (*topology.Machine, error) {
 	machine := &topology.Machine{}
 	for _, numaNode := range status.NUMA {
@@ -162,8 +162,8 @@ func physical(devices []string, gpus []v1alpha1.GPU) (uuids []string) {
 // GPUs returns the physical GPUs of a node. For a GPU in MIG mode, a NodeTopology lists only the
 // MIG slices. GPUs derives the physical GPU from its slices. The memory and health of this GPU are
 // unknown, because the NodeTopology does not have them. A GPU in MIG mode without slices has no
-// entry in the NodeTopology, but counts in the number of physical GPUs there. Such GPUs are the
-// last ones of the result, and nothing else is known about them.
+// entry in the NodeTopology, but counts in the NodeTopology's number of physical GPUs. Such GPUs
+// are the last ones of the result, and nothing else is known about them.
 func GPUs(status *v1alpha1.NodeTopologyStatus) (gpus []gpu.GPU) {
 	for _, g := range status.GPUs {
 		if g.Parent == "" {

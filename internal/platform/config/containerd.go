@@ -19,7 +19,7 @@ type Containerd struct {
 	Unit       string // the systemd unit of containerd
 	CRISocket  string // containerd's socket, as a path in the node's file system
 	Agent      string // URL of the agent of this node
-	StartFirst string // label selector of pods that must be able to start while the agent does not run; static pods always must
+	StartFirst string // label selector of pods that must be able to start while the agent does not run; static pods must always be able to do so
 	Timeout    time.Duration
 	NodeName   string
 	PodUID     string
@@ -39,15 +39,15 @@ func defaultContainerd() Containerd {
 }
 
 func (c *Containerd) bind(settings *pflag.FlagSet) {
-	settings.BoolVar(&c.Undo, "undo", c.Undo, "Remove what an earlier start has added to containerd's configuration, instead of adding it.")
+	settings.BoolVar(&c.Undo, "undo", c.Undo, "Undo the changes that an earlier run of numalet-containerd made to containerd's configuration, instead of making them.")
 	settings.StringVar(&c.HostRoot, "host-root", c.HostRoot, "`Directory` at which the node's root directory is mounted.")
 	settings.StringVar(&c.Unit, "containerd-unit", c.Unit, "The `name` of containerd's unit in systemd.")
-	settings.StringVar(&c.CRISocket, "cri-socket", c.CRISocket, "The `socket` at which containerd serves the kubelet, as a path of the node.")
+	settings.StringVar(&c.CRISocket, "cri-socket", c.CRISocket, "The `socket` at which containerd serves the kubelet, as a path in the node's file system.")
 	settings.StringVar(&c.Agent, "agent", c.Agent, "Address (`URL`) of the agent of this node (its --health-addr).")
-	settings.StringVar(&c.StartFirst, "start-first", c.StartFirst, "Label `selector` of pods of this node that must start before the agent. These pods and static pods need the annotation "+containerdconf.Annotation+": \"true\", with which containerd starts them without the agent. While one lacks it, nothing is installed.")
+	settings.StringVar(&c.StartFirst, "start-first", c.StartFirst, "Label `selector` of pods of this node that must start before the agent. These pods and static pods need the annotation "+containerdconf.Annotation+": \"true\", with which containerd starts them without the agent. While one of these pods lacks the annotation, containerd's configuration is not changed.")
 	settings.DurationVar(&c.Timeout, "restart-timeout", c.Timeout, "How long containerd and the agent may take to work again after containerd's restart, as a `duration`. After that, the old configuration is restored.")
 	settings.StringVar(&c.NodeName, "node-name", c.NodeName, "The `name` of this node in the cluster.")
-	settings.StringVar(&c.PodUID, "pod-uid", c.PodUID, "The `UID` of this pod. If an installation failed, or somebody changed its files, this pod does not install again. Delete the pod to try again: the pod that replaces it has another UID.")
+	settings.StringVar(&c.PodUID, "pod-uid", c.PodUID, "The `UID` of the pod that this process runs in. If a change of containerd's configuration failed, or if somebody edited the changed files, this pod does not try again. Delete the pod to try again: the pod that replaces it has another UID.")
 	bindKubeconfig(settings, &c.Kubeconfig)
 	renameEnv(settings, "node-name", "NODE_NAME")
 	renameEnv(settings, "pod-uid", "POD_UID")

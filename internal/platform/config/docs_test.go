@@ -24,8 +24,8 @@ const preface = `# Flags
 Every setting can be given as a flag, as an environment variable, or as a key of
 the YAML file that ` + "`--config`" + ` names; the key is the flag's name. A flag
 overrides the environment, which overrides the file, which overrides the
-default. One file serves all binaries; a key that none knows is an error.
-` + "`--print-config`" + ` prints what is in force, in the file's form.
+default. All programs can share one file; a key that no program knows is an error.
+` + "`--print-config`" + ` prints the settings in force, in the form of this file.
 
 This page is generated from the tables in ` + "`internal/platform/config`" + `; ` + "`make generate`" + ` writes it.
 `
@@ -40,7 +40,7 @@ func reference() string {
 	own := func(name string) bool { return common.Lookup(name) == nil }
 	section(&b, "numalet-agent", table("", a.bind), own)
 	section(&b, "numalet-deviceplugin", table("", d.bind), own)
-	fmt.Fprintf(&b, "\nThe device plugin's default for `--health-addr` is `%s`. The agent and the device plugin share a\nnetwork namespace, so give the address as a flag, not in a file for both.\n", d.HealthAddr)
+	fmt.Fprintf(&b, "\nThe device plugin's default for `--health-addr` is `%s`. The agent and the device plugin run in one\nnetwork namespace, so give each its address as a flag, not in a file that both read.\n", d.HealthAddr)
 	section(&b, "numalet-nvml", table("", n.bind), func(string) bool { return true })
 	section(&b, "numalet-containerd", table("", i.bind), func(string) bool { return true })
 	section(&b, "numalet-controller", table("", c.bind), func(string) bool { return true })

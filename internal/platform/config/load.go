@@ -133,7 +133,7 @@ func withActions(settings *pflag.FlagSet) (*pflag.FlagSet, *actions) {
 	all := pflag.NewFlagSet(settings.Name(), pflag.ContinueOnError)
 	all.SortFlags = false
 	all.AddFlagSet(settings)
-	all.StringVar(&a.file, "config", "", "Configuration `file`: YAML with one key per setting. It may also have a KubeSchedulerConfiguration of kube-scheduler, alone or as another document, which numalet-controller reads.")
+	all.StringVar(&a.file, "config", "", "Configuration `file`: YAML with one key per setting. The file may also have a KubeSchedulerConfiguration of kube-scheduler, as its only or its second YAML document. Only numalet-controller reads this document.")
 	all.BoolVar(&a.print, "print-config", false, "Print the configuration in the form of the --config file, and exit.")
 	all.BoolVar(&a.version, "version", false, "Print the version, and exit.")
 	for _, name := range []string{"print-config", "version"} {

@@ -31,7 +31,7 @@ type Shared struct {
 // Agent is the configuration of numalet-agent (cmd/agent).
 type Agent struct {
 	Shared
-	MetricsAddr  string // host:port of the other server of /metrics, which needs authorization; "" for none
+	MetricsAddr  string // host:port of a second server of /metrics, which serves only authorized users; "" for none
 	DevicePlugin string // URL of the device plugin of this node
 	RequestForm  RequestForm
 	FullCores    bool // no two pods get exclusive CPUs of the same core
@@ -39,9 +39,9 @@ type Agent struct {
 	NRISocket    string
 	Checkpoint   string
 	CgroupRoot   string
-	// GPUExemptNamespaces are namespaces of programs such as GPU monitors. Their
-	// containers see the GPUs that their environment names, although the kubelet
-	// allocated no GPU to them.
+	// GPUExemptNamespaces are namespaces of programs such as GPU monitors. A container
+	// in these namespaces sees the GPUs that its environment names, even if the kubelet
+	// allocated no GPU to the container.
 	GPUExemptNamespaces Names
 	HostProc            string // the host's /proc
 	Isolation           bool   // keep interrupts and other processes off the CPUs of pods with the annotation numalet.dev/isolation
@@ -123,7 +123,7 @@ func (s *Shared) bind(settings *pflag.FlagSet) {
 	settings.StringVar(&s.KubeletConfig, "kubelet-config", s.KubeletConfig, "The kubelet's configuration `file`. It may be absent.")
 	settings.StringVar(&s.KubeletConfigDir, "kubelet-config-dir", s.KubeletConfigDir, "The kubelet's drop-in `directory` of *.conf files (its --config-dir).")
 	settings.StringVar(&s.SysfsRoot, "sysfs-root", s.SysfsRoot, "`Directory` that holds the machine's sys and proc.")
-	settings.StringVar(&s.GPUSocket, "gpu-socket", s.GPUSocket, "Unix `socket` of numalet-nvml on this node. Empty means that the node has no GPUs.")
+	settings.StringVar(&s.GPUSocket, "gpu-socket", s.GPUSocket, "Unix `socket` of numalet-nvml on this node. Empty means that Numalet offers no GPUs on this node.")
 	settings.StringVar(&s.NodeName, "node-name", s.NodeName, "The `name` of this node in the cluster.")
 	bindKubeconfig(settings, &s.Kubeconfig)
 	settings.BoolVar(&s.Controller, "controller", s.Controller, "Work with the cluster controller: apply its placements of CPUs and GPUs, accept CPU requests by policy (numalet.dev/cpu-policy) and by NUMA node (such as numalet.dev/numa1-cpu), and publish NodeTopology. false refuses every placement.")
@@ -143,20 +143,20 @@ func (p *Process) bind(settings *pflag.FlagSet) {
 
 func (a *Agent) bind(settings *pflag.FlagSet) {
 	a.Shared.bind(settings)
-	settings.StringVar(&a.MetricsAddr, "metrics-addr", a.MetricsAddr, "Listen address (`host:port`) at which /metrics is served over HTTPS, too, with a self-signed certificate, to users whom the API server authenticates and whose role allows get on the nonResourceURL /metrics. /metrics/deviceplugin has the metrics of the device plugin. Empty serves neither. The agent's account must be allowed to create tokenreviews and subjectaccessreviews.")
+	settings.StringVar(&a.MetricsAddr, "metrics-addr", a.MetricsAddr, "Listen address (`host:port`) of a second server of /metrics, over HTTPS with a self-signed certificate. It serves users whom the API server authenticates and whose role allows get on the nonResourceURL /metrics. At the path /metrics/deviceplugin, it serves the metrics of the device plugin. Empty disables this server. The agent's account must be allowed to create tokenreviews and subjectaccessreviews.")
 	settings.StringVar(&a.DevicePlugin, "device-plugin", a.DevicePlugin, "Address (`URL`) of the device plugin of this node (its --health-addr), whose metrics are served at --metrics-addr.")
-	settings.TextVar(&a.RequestForm, "cpu-request-form", a.RequestForm, "The `form` of CPU requests that this node serves without the controller: policy (the annotation numalet.dev/cpu-policy) or explicit (limits such as numalet.dev/numa1-cpu).")
+	settings.TextVar(&a.RequestForm, "cpu-request-form", a.RequestForm, "The `form` of CPU requests that this node serves if --controller is false: policy (the annotation numalet.dev/cpu-policy) or explicit (limits such as numalet.dev/numa1-cpu).")
 	settings.BoolVar(&a.FullCores, "full-cores", a.FullCores, "Never let two pods share a physical core.")
 	settings.TextVar(&a.Enforce, "enforce", a.Enforce, "`Method` of pinning: nri, or cgroup for a runtime without NRI.")
 	settings.StringVar(&a.NRISocket, "nri-socket", a.NRISocket, "NRI `socket` of the container runtime.")
 	settings.StringVar(&a.Checkpoint, "checkpoint", a.Checkpoint, "Checkpoint `file` with the CPUs of every pod.")
 	settings.StringVar(&a.CgroupRoot, "cgroup-root", a.CgroupRoot, "Mount point (`directory`) of the cgroup file system.")
-	settings.TextVar(&a.GPUExemptNamespaces, "gpu-exempt-namespaces", a.GPUExemptNamespaces, "Namespaces, as a `list` with commas, whose containers see the GPUs that they name in NVIDIA_VISIBLE_DEVICES although none were allocated to them, as monitoring needs. On nodes with GPUs, other containers without GPUs see none.")
-	settings.StringVar(&a.HostProc, "host-proc", a.HostProc, "`Directory` with the host's /proc, which has the kernel's threads. In a container it is a mount of the host's.")
-	settings.BoolVar(&a.Isolation, "isolation", a.Isolation, "Serve pods with the annotation numalet.dev/isolation: keep interrupts, unbound workqueues and other processes off their CPUs. Needs deploy/isolation.")
-	settings.StringVar(&a.LeaseNS, "lease-namespace", a.LeaseNS, "The `namespace` of the Lease that the agent renews while it runs, with --controller.")
+	settings.TextVar(&a.GPUExemptNamespaces, "gpu-exempt-namespaces", a.GPUExemptNamespaces, "Namespaces of GPU monitors and similar programs, as a `list` with commas. A container in these namespaces sees the GPUs that its environment variable NVIDIA_VISIBLE_DEVICES lists, even if no GPU was allocated to it. On nodes with GPUs, containers in other namespaces see only GPUs that were allocated to them.")
+	settings.StringVar(&a.HostProc, "host-proc", a.HostProc, "`Directory` with the host's /proc, in which the agent finds the threads of the kernel. In a container, this is the directory at which the host's /proc is mounted.")
+	settings.BoolVar(&a.Isolation, "isolation", a.Isolation, "Serve pods with the annotation numalet.dev/isolation: keep interrupts, unbound workqueues and other processes off the exclusive CPUs of these pods. This needs the permissions and mounts of deploy/isolation.")
+	settings.StringVar(&a.LeaseNS, "lease-namespace", a.LeaseNS, "The `namespace` of the Lease that the agent renews while it runs. The agent has a Lease only if --controller is true.")
 	renameEnv(settings, "lease-namespace", "POD_NAMESPACE")
-	settings.Float64Var(&a.ForeignTimeThreshold, "foreign-time-threshold", a.ForeignTimeThreshold, "The `percentage` of the time of a container's exclusive CPUs, within --foreign-time-window, at which the use by interrupts, kernel threads and other processes is reported as an event and a condition. 0 reports nothing.")
+	settings.Float64Var(&a.ForeignTimeThreshold, "foreign-time-threshold", a.ForeignTimeThreshold, "If interrupts, kernel threads and other processes use at least this `percentage` of the time of a container's exclusive CPUs within --foreign-time-window, the agent reports this as an event and a condition. 0 reports nothing.")
 	settings.DurationVar(&a.ForeignTimeWindow, "foreign-time-window", a.ForeignTimeWindow, "The `duration` over which --foreign-time-threshold applies.")
 }
 
@@ -164,7 +164,7 @@ func (d *DevicePlugin) bind(settings *pflag.FlagSet) {
 	d.Shared.bind(settings)
 	settings.DurationVar(&d.Refresh, "refresh", d.Refresh, "How often the machine and the kubelet's socket are checked for changes, as a `duration`.")
 	settings.StringVar(&d.GPUResource, "gpu-resource", d.GPUResource, "The `name` of the resource of whole GPUs. The resource of shares has this name with .shared added, such as nvidia.com/gpu.shared. Resources of MIG slices have the same domain, such as nvidia.com/mig-1g.10gb.")
-	settings.IntVar(&d.GPUShares, "gpu-shares", d.GPUShares, "Number of shares into which each GPU is also offered. A GPU is never allocated whole and in shares at once.")
-	settings.StringVar(&d.GPUMPSDir, "gpu-mps-dir", d.GPUMPSDir, "`Directory` on the host with pipe and shm of an MPS control daemon, which then limits each share's memory and threads. Empty means time slicing.")
-	settings.StringVar(&d.CDIKind, "gpu-cdi-kind", d.CDIKind, "Hand GPUs over as CDI devices of this `kind`, by UUID: numalet.dev/gpu, which numalet-nvml specifies, or nvidia.com/gpu from the specification that nvidia-ctk writes. Empty uses the environment variable NVIDIA_VISIBLE_DEVICES.")
+	settings.IntVar(&d.GPUShares, "gpu-shares", d.GPUShares, "Number of shares of each GPU that are offered besides the whole GPU. 0 offers no shares. A GPU is never allocated as a whole and in shares at the same time.")
+	settings.StringVar(&d.GPUMPSDir, "gpu-mps-dir", d.GPUMPSDir, "`Directory` on the host that has the directories pipe and shm of the control daemon of NVIDIA's Multi-Process Service (MPS). The daemon then limits the memory and the threads of each share. Empty means that the containers of a GPU take turns (time slicing).")
+	settings.StringVar(&d.CDIKind, "gpu-cdi-kind", d.CDIKind, "Give GPUs to containers as devices of the Container Device Interface (CDI) of this `kind`, named by UUID. The kind is numalet.dev/gpu, for the specification that numalet-nvml writes, or nvidia.com/gpu, for the specification that nvidia-ctk writes. If this setting is empty, the environment variable NVIDIA_VISIBLE_DEVICES names the GPUs instead.")
 }

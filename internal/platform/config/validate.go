@@ -20,10 +20,10 @@ const maxShares = 60
 // interval, a program would be busy reading the state of the machine all the time.
 const minRefresh = 100 * time.Millisecond
 
-// minForeignTimeWindow is the shortest value allowed for the setting ForeignTimeWindow.
-// Over a window of this length, the agent adds up the time for which a container's exclusive
-// CPUs ran something other than the container. It measures this time every 10 s, so the
-// shortest window has several measurements.
+// minForeignTimeWindow is the shortest value allowed for the setting ForeignTimeWindow. The
+// setting is the length of the window over which the agent adds up the time for which a
+// container's exclusive CPUs ran something other than the container. The agent measures this
+// time every 10 s, so even the shortest window has several measurements.
 const minForeignTimeWindow = time.Minute
 
 func (s Shared) validate() error {

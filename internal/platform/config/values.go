@@ -12,8 +12,8 @@ import (
 // that the kubelet's configuration reserves), "none" or a CPU list. The zero value means
 // "kubelet".
 type Reserved struct {
-	Given bool       // false for the CPUs that the kubelet's configuration reserves
-	CPUs  cpuset.Set // empty unless Given
+	Given bool       // if false, the reserved CPUs are those that the kubelet's configuration reserves
+	CPUs  cpuset.Set // the reserved CPUs, if Given is true; otherwise empty
 }
 
 // MarshalText writes the text form.

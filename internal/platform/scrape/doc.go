@@ -2,7 +2,7 @@
 // authorizes. It is not part of the package telemetry, because programs without a client of the API
 // server use that package, too.
 //
-// The filter of controller-runtime makes the agent's program 8 MB larger. A filter of 120 lines of
-// our own was tried and rejected: code that decides who may read something is best shared with
-// others.
+// The server uses the authorization filter of controller-runtime, which makes the agent's program 8
+// MB larger. A filter of 120 lines of our own was tried and rejected: for code that decides who may
+// read something, it is better to use what other projects use, too.
 package scrape

@@ -13,8 +13,9 @@ import (
 	"github.com/numalet/numalet/internal/platform/telemetry"
 )
 
-// qps and burst limit the reviews that a server requests of the API server. Everybody on the network
-// can send requests with an invalid token, and each of these requests costs a TokenReview.
+// qps and burst limit the TokenReviews and SubjectAccessReviews that a server creates at the API
+// server. Everybody on the network can send requests with an invalid token, and each of these
+// requests costs a TokenReview.
 const (
 	qps   = 10
 	burst = 20
@@ -44,8 +45,8 @@ func Listen(addr string, handler http.Handler, api *rest.Config, log logr.Logger
 }
 
 // authorized returns a handler that asks the API server to authenticate and authorize each request.
-// Its client is its own. Otherwise, requests with an invalid token could use up the rate limit of the
-// program's other requests.
+// The handler has a client of its own. If it shared a client with the rest of the program, requests
+// with an invalid token could use up the rate limit of the program's other requests.
 func authorized(handler http.Handler, api *rest.Config, log logr.Logger) (http.Handler, error) {
 	api = rest.CopyConfig(api)
 	api.QPS, api.Burst, api.RateLimiter = qps, burst, nil

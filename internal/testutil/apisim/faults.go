@@ -14,7 +14,7 @@ import (
 // Faults decides which requests and watches fail, and how. With the same random seed, it makes the
 // same sequence of decisions. But each request gets the next decision of this sequence when it
 // arrives. The order of the requests depends on the order in which goroutines run, so a request
-// can get another decision in another run. Its methods are safe for concurrent use.
+// can get another decision in another run. The methods of Faults are safe for concurrent use.
 type Faults struct {
 	// Rates has the share of requests that fail, by class of the request (see the function `class`).
 	// Stream is the probability that a watch fails when it has changes to send. Stale is the share

@@ -66,7 +66,7 @@ type Server struct {
 
 // store has the objects of one resource.
 type store struct {
-	objects  map[string]*version // by key
+	objects  map[string]*version // by namespace and name (see the function `key`)
 	log      []change            // the last changes, at most 2 × the constant `history`
 	dropped  uint64              // resource version of the last change that was removed from the log
 	watchers map[*watcher]bool
@@ -77,7 +77,7 @@ type store struct {
 type version struct {
 	Object
 	number  uint64
-	encoded map[string][]byte // by media type
+	encoded map[string][]byte // the encoded object, by media type
 }
 
 // change is an entry of the log of changes. For a deletion, the field `after` has the same state of

@@ -226,8 +226,8 @@ func (w *watcher) tell(c change) {
 	}
 }
 
-// expire ends the watch with the error "too old resource version". An API server returns it if it
-// no longer has all changes since the resource version at which the watch is.
+// expire ends the watch with the error "too old resource version". An API server returns this error
+// if it no longer has all changes since the last change that the watch has sent.
 func (w *watcher) expire() { w.fail(apierrors.NewResourceExpired("too old resource version").Status()) }
 
 func (w *watcher) fail(status metav1.Status) {

@@ -13,7 +13,7 @@ type Command struct {
 	Session bool   // the command is written after "$ ", and the lines below it are its output
 	Output  string // the output of a command of a session
 
-	indent     string // of the block
+	indent     string // the indent of the block
 	start, end int    // the lines of the page that have the output; the line `end` is the first one below the output
 }
 

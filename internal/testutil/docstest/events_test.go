@@ -27,20 +27,20 @@ type notice struct{ name, kind, on, when, do string }
 func events() []notice {
 	return []notice{
 		{v1alpha1.EventScheduled, "Normal", "Pod", "The controller bound the pod to a node.", ""},
-		{v1alpha1.EventFailedScheduling, "Warning", "Pod", "No node suits the pod, it waits for others, or the API server refused to bind it.", "`numalet why POD`; see [why a pod waits](../tasks/why-a-pod-waits.md)."},
-		{node.EventReason, "Warning", "Pod", "The agent refused to create or start a container. The kubelet tries again, except at the start of a container with restartPolicy `Never`; the message says so.", "Do what the message says; see [refusals](#refusals-of-the-agent)."},
-		{v1alpha1.ReasonPlacementRejected, "Warning", "Pod", "The node cannot honour the controller's placement; the agent ended the pod.", "Nothing, if the pod has an owner, which makes a new one; else create the pod again."},
+		{v1alpha1.EventFailedScheduling, "Warning", "Pod", "No node suits the pod, the pod waits for other pods, or the API server refused to bind the pod.", "`numalet why POD`; see [why a pod waits](../tasks/why-a-pod-waits.md)."},
+		{node.EventReason, "Warning", "Pod", "The agent refused to create or start a container. The kubelet tries again, but perhaps not if the start was refused and the pod's restartPolicy is `Never`. The message then says so.", "Do what the message says; see [refusals](#refusals-of-the-agent)."},
+		{v1alpha1.ReasonPlacementRejected, "Warning", "Pod", "The node cannot honour the controller's placement, so the agent ended the pod.", "If the pod has an owner, nothing: the owner creates a new pod. Otherwise create the pod again."},
 		{agent.EventNodeConfig, "Warning", "Node", "The agent cannot start, the kubelet's configuration conflicts with Numalet, or no CPU is reserved.", "Change the configuration of the node as the message says."},
-		{installer.EventContainerd, "Normal, Warning", "Node", "`numalet-containerd` has made containerd require the agent, or has taken that back; or it cannot, as the message says.", "Do what the message says; see [deploy/containerd](../../deploy/containerd/README.md)."},
+		{installer.EventContainerd, "Normal, Warning", "Node", "`numalet-containerd` has changed containerd's configuration so that containerd requires the agent, or has undone this change. The event has the type Warning if one of the two failed.", "Do what the message says; see [deploy/containerd](../../deploy/containerd/README.md)."},
 		{agent.EventGPUUnhealthy, "Warning", "Node", "A GPU or MIG slice became unhealthy.", "Do what the message says; see [find unhealthy GPUs](../tasks/administer.md#find-unhealthy-gpus)."},
-		{node.PartlyIsolatedReason, "Normal", "Pod", "The pod has the annotation `numalet.dev/isolation`, and the node's kernel has no `cpuset.cpus.exclusive`. The node keeps only interrupts and unbound workqueues off the pod's CPUs.", "Use a nodeSelector for nodes with Linux 6.7 or later; see [isolation](../tasks/administer.md#isolation)."},
-		{node.ResizedReason, "Normal", "Pod", "A resize in place has changed the exclusive CPUs of a container. The message names the CPUs, and after a shrink those that become shared.", ""},
+		{node.PartlyIsolatedReason, "Normal", "Pod", "The pod has the annotation `numalet.dev/isolation`, and the node's kernel has no cgroup file `cpuset.cpus.exclusive`. The node keeps only interrupts and unbound workqueues off the pod's CPUs.", "Use a nodeSelector for nodes with Linux 6.7 or later; see [isolation](../tasks/administer.md#isolation)."},
+		{node.ResizedReason, "Normal", "Pod", "A resize in place has changed the exclusive CPUs of a container. The message lists the new CPUs. If the container has fewer CPUs than before, it also lists the CPUs that become shared.", ""},
 		{agent.EventForeignTime, "Warning", "Pod", "Interrupts, kernel threads and other processes used too much of the time of the pod's exclusive CPUs (`--foreign-time-threshold`).", "Do what the message says; see [foreign time](../tasks/administer.md#foreign-time)."},
-		{v1alpha1.EventFailedCreate, "Warning", "Job", "The API server refused a pod, a Service or a ConfigMap of the Job.", "The message names the cause: a quota, a policy, or another object of that name."},
-		{jobplan.EventPodFailed, "Warning", "Job", "A pod of the Job failed.", "`kubectl logs` of the pod, before another one takes its name."},
+		{v1alpha1.EventFailedCreate, "Warning", "Job", "The API server refused a pod, a Service or a ConfigMap of the Job.", "The message says why: a quota, a policy, or another object with the same name."},
+		{jobplan.EventPodFailed, "Warning", "Job", "A pod of the Job failed.", "Read `kubectl logs` of the pod before a new pod with the same name replaces it."},
 		{jobplan.ReasonLimit, "Warning", "Job", "The Job failed: its pods failed more often than `backoffLimit`.", "Read the logs of the pods that failed."},
-		{jobplan.ReasonDeadline, "Warning", "Job", "The Job failed: it ran longer than `activeDeadlineSeconds`.", "Raise the deadline, or find out why it is slow."},
-		{jobplan.ReasonInvalid, "Warning", "Job", "The template cannot become a pod.", "Correct the template: delete the Job and create it again."},
+		{jobplan.ReasonDeadline, "Warning", "Job", "The Job failed: it ran longer than `activeDeadlineSeconds`.", "Raise the deadline, or find out why the Job is slow."},
+		{jobplan.ReasonInvalid, "Warning", "Job", "No pod can be created from the template.", "Correct the template: delete the Job and create it again."},
 		{jobplan.EventCompleted, "Normal", "Job", "Every pod succeeded.", ""},
 		{jobplan.EventSuspended, "Normal", "Job", "`spec.suspend` became true; pods that have not succeeded are deleted.", ""},
 		{jobplan.EventResumed, "Normal", "Job", "`spec.suspend` became false.", ""},
@@ -50,19 +50,19 @@ func events() []notice {
 // conditions returns the conditions that Numalet's programs set.
 func conditions() []notice {
 	return []notice{
-		{"PodScheduled", "", "Pod", "False with reason `Unschedulable` while no node suits or others come first, and with `SchedulerError` if the API server refused the Binding.", "Read the message; `numalet why POD`."},
-		{"DisruptionTarget", "", "Pod", "True with reason `" + v1alpha1.ReasonPlacementRejected + "` when the agent ended the pod.", "A Job that is not to count it ignores it in its `podFailurePolicy`."},
+		{"PodScheduled", "", "Pod", "False with reason `Unschedulable` while no node suits the pod or other pods come first, and with reason `SchedulerError` if the API server refused the Binding.", "Read the message; `numalet why POD`."},
+		{"DisruptionTarget", "", "Pod", "True with reason `" + v1alpha1.ReasonPlacementRejected + "` when the agent ended the pod.", "If a Job of batch/v1 must not count the pod as failed, let its `podFailurePolicy` ignore this condition."},
 		{v1alpha1.ConditionReady, "", "NodeTopology", "True (`Serving`) while the node serves exclusive CPUs; Unknown (`Starting`); False (`SwitchedOff`, `RuntimeNotServed`, `SystemdUnreachable`, `CPUManagerStatic`).", "The message and the agent's `/readyz` say why."},
-		{v1alpha1.ConditionAllCPUsUsable, "", "NodeTopology", "True (`AllUsable`); False (`KubeletCPUSet`) while the kubelet's cgroup lacks online CPUs: they came online after the kubelet's start, or its cgroup is confined.", "Restart the kubelet."},
+		{v1alpha1.ConditionAllCPUsUsable, "", "NodeTopology", "True (`AllUsable`); False (`KubeletCPUSet`) while the kubelet's cgroup for pods lacks some online CPUs. These CPUs came online after the kubelet's start, or a cgroup above does not have them.", "Restart the kubelet."},
 		{v1alpha1.ConditionKubeletCompatible, "", "NodeTopology", "True (`Compatible`); False (`" + kubelet.CPUManagerStatic + "`, `" + kubelet.MemoryManagerStatic + "`, `" + kubelet.TopologyManager + "`) while a setting of the kubelet conflicts with Numalet.", "Change the kubelet's configuration as the message says."},
 		{v1alpha1.ConditionCPUsReserved, "", "NodeTopology", "True (`Reserved`); False (`NothingReserved`) while no CPU is reserved.", "Reserve CPUs as the message says."},
-		{v1alpha1.ConditionGPUsHealthy, "", "NodeTopology", "True (`Healthy`); False (`Unhealthy`); Unknown (`NotMonitored`). A node without GPUs does not have it.", "Do what the message says."},
-		{v1alpha1.NodeConditionGPUUnhealthy, "", "Node", "The same as `" + v1alpha1.ConditionGPUsHealthy + "`, with the opposite status: True (`Unhealthy`); False (`Healthy`); Unknown (`NotMonitored`). A node without GPUs does not have it.", "Do what the message says."},
-		{v1alpha1.ConditionCPUsUndisturbed, "", "NodeTopology", "True (`BelowThreshold`, or `NotChecked` if `--foreign-time-threshold` is 0); False (`ForeignTime`) while others use too much of the time of exclusive CPUs. The message names the containers.", "See the events of the pods."},
+		{v1alpha1.ConditionGPUsHealthy, "", "NodeTopology", "True (`Healthy`); False (`Unhealthy`); Unknown (`NotMonitored`). A node without GPUs does not have this condition.", "Do what the message says."},
+		{v1alpha1.NodeConditionGPUUnhealthy, "", "Node", "The same as `" + v1alpha1.ConditionGPUsHealthy + "`, with the opposite status: True (`Unhealthy`); False (`Healthy`); Unknown (`NotMonitored`). A node without GPUs does not have this condition.", "Do what the message says."},
+		{v1alpha1.ConditionCPUsUndisturbed, "", "NodeTopology", "True (`BelowThreshold`, or `NotChecked` if `--foreign-time-threshold` is 0); False (`ForeignTime`) while interrupts, kernel threads and other processes use too much of the time of exclusive CPUs. The message lists the containers that have these CPUs.", "See the events of the pods."},
 		{v1alpha1.ConditionReady, "", "Tenant", "True (`Counted`) while the spec is in force; False (`BadSpec`).", "Correct the spec as the message says."},
-		{v1alpha1.ConditionWithinQuota, "", "Tenant", "True (`WithinQuota`); False (`OverQuota`) when the tenant holds more than a quota, which may have been lowered.", "Nothing is taken away. New pods wait."},
-		{v1alpha1.ConditionAccepted, "", "GPUGroup", "True (`Accepted`); False with one of the [reasons of GPU groups](#reasons-of-gpu-groups), or `PermissionsUnknown`, or `CheckFailed`. The message says what is in force.", "Correct the group, or ask an administrator for the right. `CheckFailed` is a fault of the controller: report it."},
-		{v1alpha1.ConditionShared, "", "GPUGroup", "True while other groups hold some of its GPUs.", ""},
+		{v1alpha1.ConditionWithinQuota, "", "Tenant", "True (`WithinQuota`); False (`OverQuota`) while the tenant holds more than a quota allows, for example because the quota was lowered.", "Running pods keep what they hold. New pods wait."},
+		{v1alpha1.ConditionAccepted, "", "GPUGroup", "True (`Accepted`); False with one of the [reasons of GPU groups](#reasons-of-gpu-groups), or `PermissionsUnknown`, or `CheckFailed`. The message says which spec of the group is in force.", "Correct the group, or ask an administrator for the permission. `CheckFailed` is a fault of the controller: report it."},
+		{v1alpha1.ConditionShared, "", "GPUGroup", "True while other groups have some of the GPUs of this group, too.", ""},
 		{v1alpha1.ConditionSuspended, "", "Job", "True (`" + jobplan.ReasonUser + "`) while `spec.suspend` is true.", ""},
 		{v1alpha1.ConditionComplete, "", "Job", "True (`" + jobplan.ReasonComplete + "`) once every pod succeeded.", ""},
 		{v1alpha1.ConditionFailed, "", "Job", "True with reason `" + jobplan.ReasonLimit + "`, `" + jobplan.ReasonDeadline + "` or `" + jobplan.ReasonInvalid + "`.", "See the event of that reason."},
@@ -86,9 +86,9 @@ func TestReferenceOfEvents(t *testing.T) {
 	const counted = "The label `reason` of the metric `numalet_refusals_total` has these values, and those of the next two sections."
 	reasons(t, &b, "Refusals of the agent", counted, "/internal/agent/node/refuse.go", word)
 	reasons(t, &b, "Refusals of requests", "The pod itself is wrong. [Troubleshoot](../tasks/troubleshoot.md#a-request-is-refused) says what to do.", "/api/v1alpha1/cpurequest.go", word)
-	reasons(t, &b, "Refusals for lack of CPUs", "The node lacks what the pod requests, at that moment or for ever.", "/pkg/numaplan/reason.go",
+	reasons(t, &b, "Refusals for lack of CPUs", "The node lacks the CPUs or the memory that the pod requests, at the moment of the request or for ever.", "/pkg/numaplan/reason.go",
 		func(i int, _ constant) string { return numaplan.Outcome(i).String() })
-	reasons(t, &b, "Reasons of GPU groups", "Why a group is not in force, or why a pod gets no GPUs of it.", "/pkg/gpu/group/refusal.go",
+	reasons(t, &b, "Reasons of GPU groups", "These are the reasons why a group is not in force, or why a pod gets no GPUs of a group.", "/pkg/gpu/group/refusal.go",
 		func(i int, _ constant) string { return group.GPURefusalReason(i).String() })
 	scenario.Golden(t, root+"/docs/reference/events.md", b.String())
 }

@@ -16,8 +16,8 @@ import (
 // constants of api/v1alpha1/names.go and their comments.
 func TestReferenceOfNames(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("# Annotations and labels\n\nThis page is generated from the constants of `api/v1alpha1/names.go`; `make generate` writes it. Other names under\n" +
-		"`numalet.dev/` are refused, so that a misspelt one does not go unnoticed.\n")
+	b.WriteString("# Annotations and labels\n\nThis page is generated from the constants of `api/v1alpha1/names.go`; `make generate` writes it. A pod with any other\n" +
+		"annotation under `numalet.dev/` is refused, so that a misspelt name does not go unnoticed.\n")
 	for _, block := range constants(t, root+"/api/v1alpha1/names.go") {
 		rows := ""
 		for _, c := range block.constants {
@@ -32,7 +32,7 @@ func TestReferenceOfNames(t *testing.T) {
 	}
 	fmt.Fprintf(&b, "\n## Resources\n\n| name | meaning |\n|---|---|\n"+
 		"| `%s` | exclusive CPUs of NUMA node 1. The capacity is all CPUs of the NUMA node. Allocatable CPUs are those that are not reserved. For free CPUs see `kubectl get nodetopologies` |\n"+
-		"| `nvidia.com/gpu` | whole GPUs. The device plugin's flag `--gpu-resource` changes the name |\n| `nvidia.com/gpu.shared` | shares of GPUs, if the device plugin has the flag `--gpu-shares` |\n| `nvidia.com/mig-1g.10gb` | MIG slices of that profile |\n",
+		"| `nvidia.com/gpu` | whole GPUs. The device plugin's flag `--gpu-resource` changes the name |\n| `nvidia.com/gpu.shared` | shares of GPUs, if the device plugin has the flag `--gpu-shares` |\n| `nvidia.com/mig-1g.10gb` | MIG slices with the profile 1g.10gb |\n",
 		v1alpha1.NUMAResource(1))
 	scenario.Golden(t, root+"/docs/reference/annotations.md", b.String())
 }

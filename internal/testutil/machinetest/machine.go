@@ -14,8 +14,8 @@ import (
 // Builder has the properties of a machine to build. Each method except Build returns a changed
 // copy of the Builder, so a test can derive several machines from one Builder.
 type Builder struct {
-	packages, cores, smt   int // cores per package
-	nodes, caches          int // NUMA nodes per package, last-level caches per NUMA node
+	packages, cores, smt   int // number of packages, of cores per package, and of hardware threads per core
+	nodes, caches          int // number of NUMA nodes per package, and of last-level caches per NUMA node
 	adjacent               bool
 	memory                 uint64
 	offline, isolated, eco cpuset.Set

@@ -7,8 +7,9 @@ import (
 )
 
 // Run runs a part of a program in the background until the test ends. The test fails if the part
-// returns an error. The part is stopped by t.Cleanup, after the functions that the test has passed
-// to t.Cleanup later. t.Context would end before all of them.
+// returns an error. Run passes t.Cleanup a function that stops the part. Package testing calls such
+// functions in reverse order, so the part still runs during those that the test passes to t.Cleanup
+// after the call of Run. t.Context would end before any of these functions runs.
 func Run(t testing.TB, part interface{ Run(context.Context) error }) {
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

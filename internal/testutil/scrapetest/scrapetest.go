@@ -45,7 +45,8 @@ func NewAPI(t testing.TB) (url string) {
 	return server.URL
 }
 
-// answer reads a review, calls decide, which sets its status, and sends it back.
+// answer reads a review from the request r, calls decide, which sets the status of the review, and
+// answers with the review.
 func answer(t testing.TB, w http.ResponseWriter, r *http.Request, review runtime.Object, decide func()) {
 	kinds := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{authenticationv1.AddToScheme, authorizationv1.AddToScheme} {
@@ -67,8 +68,8 @@ func answer(t testing.TB, w http.ResponseWriter, r *http.Request, review runtime
 	}
 }
 
-// Get sends a GET request, with the given token unless it is empty. It returns the status and the
-// body of the answer.
+// Get sends a GET request, with the given token unless the token is "". It returns the status code
+// and the body of the answer.
 func Get(t testing.TB, url, token string) (int, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)

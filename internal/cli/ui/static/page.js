@@ -33,7 +33,7 @@ function showNodes(nodes) {
   filterNodes()
 }
 
-/** showNode makes or updates the cell of a node; most of 1,000 cells do not change. */
+/** showNode makes or updates the cell of a node. It leaves a cell as it is if its node has not changed. */
 function showNode(node) {
   let cell = cells.get(node.name)
   const key = JSON.stringify(node)
@@ -138,7 +138,7 @@ function showTenants(tenants) {
   drawChart()
 }
 
-/** remember adds a point to each line of a type. */
+/** remember adds a point to the line of each tenant in the chart of a type of resource. */
 function remember(type, now, tenants) {
   const h = scoresOf.get(type) ?? { times: [], scores: new Map() }
   scoresOf.set(type, h)
