@@ -130,7 +130,7 @@ func (a *agent) label(ctx context.Context, served bool) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(5 * time.Second):
+		case <-time.After(retryEvery):
 		}
 	}
 }

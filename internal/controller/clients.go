@@ -40,7 +40,7 @@ type clients struct {
 	watch      kubernetes.Interface                         // for the informers that have no field of their own here, for access reviews, and for the filters, which in PreBind also change a pod's volume claims and ResourceClaims
 	pods       typedcorev1.PodsGetter                       // for the informer of pods
 	bind       kubernetes.Interface                         // to read pods after a Binding; not rate-limited, because the binder has its own limit
-	report     kubernetes.Interface                         // for pod conditions, and for events about pods that cannot be scheduled
+	report     kubernetes.Interface                         // for pod conditions, for events about pods that cannot be scheduled, and for the dry run that checks the admission policies
 	bindings   func(context.Context, *corev1.Binding) error // creates a Binding; not rate-limited
 	events     func(context.Context, *eventsv1.Event) error // creates the event Scheduled of a bound pod
 	lease      kubernetes.Interface

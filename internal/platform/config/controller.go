@@ -101,7 +101,7 @@ func (c *Controller) bind(settings *pflag.FlagSet) {
 	settings.BoolVar(&c.LeaderElect, "leader-elect", c.LeaderElect, "Elect one of several replicas as leader. Use false only for a single replica, of which two processes never run at the same time.")
 	settings.StringVar(&c.LeaseNS, "lease-namespace", c.LeaseNS, "The `namespace` of the Lease with which the replicas elect a leader.")
 	settings.StringVar(&c.LeaseName, "lease-name", c.LeaseName, "The `name` of the Lease with which the replicas elect a leader.")
-	settings.DurationVar(&c.LeaseDuration, "lease-duration", c.LeaseDuration, "How long a leader may act after its last renewal, as a `duration` of whole seconds. If a leader exits without releasing the lease, the next leader waits for 2 × lease-duration + bind-timeout.")
+	settings.DurationVar(&c.LeaseDuration, "lease-duration", c.LeaseDuration, "How long a leader may act after its last renewal, as a `duration` of whole seconds. If a leader exits without releasing the lease, the next leader waits for up to 2 × lease-duration + bind-timeout.")
 	settings.BoolVar(&c.Profiling, "profiling", c.Profiling, "Serve /debug/pprof beside /metrics, to users whose role allows get on these nonResourceURLs.")
 	settings.Lookup("health-addr").Usage = "Listen address (`host:port`) of /healthz and /readyz."
 	renameEnv(settings, "lease-namespace", "POD_NAMESPACE")

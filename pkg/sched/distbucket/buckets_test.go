@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Bucket is a bucket of the DistBuckets paper: the nodes whose coordinates begin with the numbers
-// in the field X. The paper writes a wildcard for each dimension of which X has no number, such as
+// Bucket is a bucket of the original DistBuckets: the nodes whose coordinates begin with the numbers
+// in the field X. Its notation has a wildcard for each dimension of which X has no number, such as
 // (5,*). The bucket with an empty X is the root. A bucket whose X has a number for each dimension
 // is a leaf.
 type Bucket struct {
@@ -29,7 +29,8 @@ func (b Bucket) Len() int { return b.hi - b.lo }
 // Leaf reports whether the bucket is a leaf bucket, which has no wildcard.
 func (b Bucket) Leaf() bool { return len(b.X) == b.view.space.dims() }
 
-// String returns the bucket's coordinate in the notation of the DistBuckets paper, such as "(5,*)".
+// String returns the bucket's coordinate in the notation of the original DistBuckets, such as
+// "(5,*)".
 func (b Bucket) String() string {
 	parts := make([]string, b.view.space.dims())
 	for l := range parts {
@@ -115,8 +116,8 @@ func (s space) coordinate(vector Vector) []int64 {
 	return x
 }
 
-// Iterator yields the leaf buckets that fit a query. Like the iterator in the DistBuckets paper, it
-// searches depth first from the root bucket, and opens only buckets that fit. The tests compare
+// Iterator yields the leaf buckets that fit a query. Like the iterator in the original DistBuckets,
+// it searches depth first from the root bucket, and opens only buckets that fit. The tests compare
 // AppendPick with this iterator.
 type Iterator struct {
 	search search

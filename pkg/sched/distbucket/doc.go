@@ -35,9 +35,9 @@
 // to find the next node that fits. In the worst case, the maxima exclude no page although few nodes
 // fit, and the search reads all pages.
 //
-// The data structure in the DistBuckets paper has no B-tree: each bucket stores an array of its
-// child buckets. An operation finds a child bucket by its index in the array, so it takes O(1) time
-// for a fixed number of possible coordinates. But the memory grows with the number of possible
+// The original DistBuckets has no B-tree: each bucket stores an array of its child buckets. An
+// operation finds a child bucket by its index in the array, so it takes O(1) time for a fixed
+// number of possible coordinates. But the memory grows with the number of possible
 // coordinates, which is the product of capacity/θ over all dimensions. With θ = 1, CPU in
 // millicores and memory in MiB have 10¹¹ possible coordinates. If θ is so large that the arrays fit
 // into memory, a leaf bucket has thousands of nodes, which must be sorted within the bucket. Also,
@@ -79,5 +79,5 @@
 // yet in the tree. index.go: Index, Handle and View. query.go: queries and policies. scan.go,
 // pick.go: how each policy finds its nodes. reserving.go: an index in which nodes can be reserved
 // for tasks. The tests compare AppendPick with two other implementations: naive_test.go sorts all
-// nodes for each query, and buckets_test.go has the iterator over buckets from the paper.
+// nodes for each query, and buckets_test.go has the iterator of the original DistBuckets.
 package distbucket

@@ -8,7 +8,7 @@ import "slices"
 //
 // With the policies LeastFit and BestFit, nodes are sorted by coordinate: free amounts, divided by
 // the granularity (Config.Theta) and rounded up. Nodes with equal coordinates, which form a leaf
-// bucket, are sorted by name, beginning behind Query.After. The search in the DistBuckets paper,
+// bucket, are sorted by name, beginning behind Query.After. The search in the original DistBuckets,
 // which goes from leaf bucket to leaf bucket, finds the same nodes. AppendPick allocates no memory
 // if n is at most 8, Query.Candidates is nil, and dst has room. Query.Accept may be called more
 // than once for a node.

@@ -14,7 +14,7 @@ package distbucket
 // BestFit forwards from the start. Nodes with equal coordinates form a leaf bucket. Within a leaf
 // bucket, the scan reads the nodes in the order of their names. A scan goes from one item of a page
 // to the next one, and skips pages whose maxima (upper bounds of the free amounts below) are too
-// small for the request. The iterator of the DistBuckets paper (buckets_test.go) has the same
+// small for the request. The iterator of the original DistBuckets (buckets_test.go) has the same
 // result, but uses a tree of buckets: on its first level, a bucket has all nodes whose coordinates
 // begin with the same number, such as (5,*). This bucket has one bucket below it for each second
 // number, such as (5,2).

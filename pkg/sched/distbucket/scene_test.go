@@ -14,7 +14,7 @@ import (
 )
 
 // TestScenarios runs the scripts testdata/*.txt. A bucket is the set of nodes whose coordinates
-// begin with the same numbers, such as (5,*). The iterator of the DistBuckets paper
+// begin with the same numbers, such as (5,*). The iterator of the original DistBuckets
 // (buckets_test.go) searches the tree of buckets. The scripts use these commands:
 //
 //	index theta=2,3 [order=1,0]                       makes an Index
@@ -26,7 +26,7 @@ import (
 //	release a t1                                      ends this reservation
 //	tree                                              draws the buckets
 //	walk leastfit (1,2) [of b,c] [seed=1] [after=a]   prints the buckets and nodes that the iterator
-//	                                                  of the DistBuckets paper visits
+//	                                                  of the original DistBuckets visits
 //	pick leastfit (1,2) [of b,c] [n=3] [task=t1] …    prints the nodes that a search returns
 //	sees a t1                                         prints what is free on node a for task t1
 func TestScenarios(t *testing.T) {
@@ -100,7 +100,7 @@ func config(c *scenario.Command) (made Config) {
 }
 
 // walk runs the script command `walk`. It prints each bucket whose child buckets the iterator of
-// the DistBuckets paper visits for a query. It also prints each leaf bucket (nodes with equal
+// the original DistBuckets visits for a query. It also prints each leaf bucket (nodes with equal
 // coordinates) that the iterator returns, and the node of that leaf bucket that the policy chooses.
 func (s *scene) walk(c *scenario.Command) {
 	v := s.view()
