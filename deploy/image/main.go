@@ -21,7 +21,7 @@ func run(args []string) error {
 	img := Image{Labels: map[string]string{}}
 	arch, links := runtime.GOARCH, []File(nil)
 	fs.StringVar(&img.Ref, "ref", "localhost/image:dev", "name and tag")
-	fs.StringVar(&arch, "arch", arch, "architecture of the first files, in Go's names; an argument ARCH: begins those of another")
+	fs.StringVar(&arch, "arch", arch, "architecture (GOARCH) of the files before the first argument of the form ARCH:, after which the files for ARCH follow")
 	fs.Func("entrypoint", "command line, comma separated", func(s string) error {
 		img.Entrypoint = strings.Split(s, ",")
 		return nil

@@ -17,9 +17,9 @@ func main() {
 	var o options
 	flag.StringVar(&o.version, "version", "", "version, such as v1.2.3")
 	flag.StringVar(&o.image, "image", "localhost/numalet", "repository of the image in the chart and the manifests")
-	flag.StringVar(&o.url, "url", "", "where users download the files, for the krew manifest; empty leaves that out")
+	flag.StringVar(&o.url, "url", "", "where users download the files, for the krew manifest; if empty, no krew manifest is written")
 	flag.StringVar(&o.chart, "chart", "../chart", "folder of the chart")
-	flag.StringVar(&o.programs, "programs", "", "folder with OS_ARCH/PROGRAM")
+	flag.StringVar(&o.programs, "programs", "", "folder that has the programs as OS_ARCH/PROGRAM")
 	flag.StringVar(&o.out, "o", "", "folder of the release")
 	key := flag.String("key", "", "private key (PEM, PKCS #8: ECDSA or Ed25519) that signs the checksums; empty for none")
 	flag.Parse()

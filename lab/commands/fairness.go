@@ -116,11 +116,11 @@ func newFairness() *cobra.Command {
 		Use:   "fairness",
 		Short: "Simulate how users with different demand share a cluster",
 		Long: `Simulate how users with different demand share a cluster, on a virtual clock. Three
-orders of the pods are compared: by score, as in the controller; by creation time; and
-as in kube-scheduler. Each user sends random pods of the trace and keeps a fixed number
-of GPU pods waiting. A user's score is an average of the GPUs that the user has held, in
-which recent use counts more. Every fourth user has the weight 2, and is entitled to
-twice the score of the others, which have the weight 1.
+orders of the waiting pods are compared: by score, as in the controller; by creation
+time; and as in kube-scheduler. Each user sends random pods of the trace and keeps a
+fixed number of GPU pods waiting. A user's score is an average of the GPUs that the user
+has held, in which recent use counts more. Every fourth user has the weight 2, and is
+entitled to twice the score of the others, which have the weight 1.
 
 The output has, for the second half of the simulated time: Jain's fairness index of the
 users' scores, each divided by the user's weight (the index is 1 if all quotients are
@@ -138,7 +138,7 @@ several GPUs.`,
 	flags.IntVar(&f.users, "users", 20, "Number of users.")
 	flags.IntVar(&f.least, "least", 4, "Number of pods that the user with the smallest demand keeps waiting.")
 	flags.IntVar(&f.most, "most", 64, "Number of pods that the user with the largest demand keeps waiting.")
-	flags.Float64Var(&f.days, "days", 14, "Simulated days, of which the second half is measured. At least two hours.")
+	flags.Float64Var(&f.days, "days", 14, "Number of simulated days, at least 0.1. Their second half is measured.")
 	return cmd
 }
 

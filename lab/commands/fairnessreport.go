@@ -11,10 +11,10 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// shared is one result of "numalet simulate fairness -o json". Each result is for another
-// order in which the scheduler takes waiting pods (the field Order). Each user is a
-// tenant of package fairshare: a user's score measures the user's past and present use of
-// resources, and a user with a larger weight may use more.
+// shared is one result of "numalet simulate fairness -o json". There is one result for each order
+// in which the scheduler takes waiting pods (the field Order). Each user is a tenant of package
+// fairshare: a user's score measures the user's past and present use of resources, and a user with
+// a larger weight may use more.
 type shared struct {
 	Order            string       `json:"order"`
 	Jain             float64      `json:"jain"` // Jain's fairness index of the users' scores, each divided by the user's weight

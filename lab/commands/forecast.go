@@ -41,7 +41,7 @@ pod starts at once, and that it waits as long as the pods before it did on avera
 	}
 	f.bind(cmd)
 	flags := cmd.Flags()
-	flags.Float64Var(&f.load, "load", 0.9, "GPU time that the pods of the synthetic week use, as a fraction of the time of all GPUs.")
+	flags.Float64Var(&f.load, "load", 0.9, "GPU time that the pods of the synthetic week use, as a fraction of the GPU time of all nodes.")
 	flags.BoolVar(&f.age, "by-age", false, "Order the pods by creation time instead of by score.")
 	return cmd
 }

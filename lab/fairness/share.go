@@ -111,9 +111,9 @@ func newTrial(nodes []*sched.Node, samples []Sample, settings Settings) (*trial,
 	return t, nil
 }
 
-// begin is called when a pod starts. During the measurement, it counts the pod. If the pod is a GPU
-// pod that arrived during the measurement, it records how long the pod waited. When a GPU pod
-// starts, its user submits another one within a minute.
+// begin is called when a pod starts. During the measurement, begin counts the pod. If the pod is a
+// GPU pod that arrived during the measurement, begin records how long the pod waited. When a GPU
+// pod starts, its user submits another one within a minute.
 func (t *trial) begin(ran virtual.Ran) {
 	if !t.measuring.IsZero() {
 		t.began.add(ran.Pod)

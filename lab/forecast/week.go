@@ -35,7 +35,7 @@ type user struct {
 	name   string
 	median time.Duration
 	spread float64 // standard deviation of the natural logarithm of the run times: the larger, the more the run times differ
-	sizes  []int   // GPUs
+	sizes  []int   // the numbers of GPUs that a pod may request
 }
 
 // newUsers returns n users whose median run times are from 20 minutes to 5 hours.

@@ -27,7 +27,7 @@ type Workload []Kind
 // Kind is the set of all pods with the same requests.
 type Kind struct {
 	Pod   *sched.Pod
-	Share float64 // of all pods
+	Share float64 // share of this kind among all pods
 }
 
 // Of returns the kinds of the given pods, with the share of each kind among these pods. Pods are

@@ -34,8 +34,8 @@ type checker struct {
 	nodes, pods, placed table
 
 	seen        map[string]bool  // names of the placed pods
-	gpus        map[string]int64 // allocated, by "node/index"
-	cpu, memory map[string]int64 // allocated, by node
+	gpus        map[string]int64 // allocated thousandths of each GPU, by "node/index"
+	cpu, memory map[string]int64 // allocated millicores and mebibytes, by node
 }
 
 // place adds one placement to the allocated amounts, and checks the GPUs of the pod.

@@ -1,8 +1,8 @@
 // Command openbcheck runs Alibaba's openb GPU trace with numalet simulate, and checks the
-// placements. For each seed the pods are in random order. Some pods are repeated, so that all pods
-// together request as many GPUs as the nodes have. The check shares no code with Numalet. The last
-// line of the output has the mean and the standard deviation of the results of all seeds. The GPU
-// results in docs/benchmarks/logs/performance.md are from this command:
+// placements. For each seed, the pods are in a different random order. Some pods are repeated, so
+// that all pods together request as many GPUs as the nodes have. The check shares no code with
+// Numalet. The last line of the output has the mean and the standard deviation of the results of
+// all seeds. The GPU results in docs/benchmarks/logs/performance.md are from this command:
 //
 //	go build -o build/numalet ./cmd/numalet
 //	go run ./lab/openbcheck -numalet build/numalet -trace DIR -least 95.5

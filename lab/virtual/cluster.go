@@ -37,16 +37,16 @@ func (r Ran) Waited() time.Duration { return r.Started.Sub(r.Created) }
 type Rules struct {
 	Turns     Turns
 	Decay     fairshare.Decay
-	EndsKnown bool      // whether the controller's package reservation, which keeps nodes free for pods that wait long, is told when running work will end
+	EndsKnown bool      // whether the controller's package reservation, which keeps nodes free for pods that have waited long, knows when running work will end
 	Started   func(Ran) // called when work starts; may be nil
 	Ended     func(Ran) // called when work ends; may be nil
 }
 
 // Cluster simulates nodes on which work arrives, waits, runs and ends, on a virtual clock. The
-// proposer, the committer and the scores are those of the controller. The queue and the
-// reservations are also those of the controller, unless Rules.Turns is LikeKube: then the queue
-// is a model of kube-scheduler's queue, and there are no reservations. A decision takes no
-// virtual time.
+// proposer (which looks for nodes for a pod), the committer (which assigns one of them) and the
+// scores are those of the controller. The queue and the reservations are also those of the
+// controller, unless Rules.Turns is LikeKube: then the queue is a model of kube-scheduler's queue,
+// and there are no reservations. A decision takes no virtual time.
 type Cluster struct {
 	state        *nodestate.State
 	rules        Rules

@@ -31,7 +31,7 @@ type podQueue interface {
 	Remove(uid string)
 	Rescore(tenant string)
 	RescoreAll()
-	Freed(*sched.Node) // resources became free on a node
+	Freed(*sched.Node) // tells the queue that resources became free on a node
 }
 
 func (v *Cluster) newQueue() podQueue {

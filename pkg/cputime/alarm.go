@@ -13,7 +13,7 @@ type Alarm struct {
 	on   bool
 }
 
-// reading is the sum of all foreign time of the container until a time.
+// reading is the sum of all foreign time of the container until the time `at`.
 type reading struct {
 	at  time.Time
 	sum Foreign

@@ -66,8 +66,8 @@ const (
 	EventResumed   = "Resumed"
 )
 
-// Reasons of a phase (Progress.Reason). If a batch/v1 Job has the same reason, the name is the
-// same.
+// Reasons of a phase (Progress.Reason). Reasons that batch/v1 Jobs also have are named as in
+// batch/v1.
 const (
 	ReasonUser     = "JobSuspended"
 	ReasonComplete = "CompletionsReached"
@@ -85,7 +85,7 @@ type Progress struct {
 	Started  time.Time   // when the job first became Running since its creation or last suspension; zero if it has not
 	Ended    time.Time   // when the job ended
 	Done     Indexes     // indexes of pods that succeeded
-	Failures map[int]int // by index; only values above 0 are stored
+	Failures map[int]int // number of failed pods by index; only numbers above 0 are stored
 	Active   int         // pods that are pending or running
 	Ready    int         // active pods that are ready
 }

@@ -25,17 +25,17 @@
 // So Allow can refuse every solution from a state that was reached in one way, and allow a solution
 // from the same state that was reached in another way. If the NUMA nodes are interchangeable,
 // states that differ only in the order of the NUMA nodes count as one state. After SearchLimit
-// choices, Plan gives up with the reason SearchCut. A scheduler that asks for many machines sets
-// Request.Effort, which limits the choices of all these calls together.
+// choices, Plan gives up with the reason SearchCut. A scheduler that calls Plan for each of many
+// machines sets Request.Effort, which limits the choices of all these calls together.
 //
 // Plan need not know CPU ids, because the node's ledger can find CPU ids for the planned numbers.
 // (There is one exception: if pods share no cores and the CPUs of one core belong to different NUMA
 // nodes, the ledger may fail.) The ledger gives containers their CPUs in the order in which they
-// start, and each container first reuses CPUs of containers that have ended before. So on each NUMA
-// node the pod needs only as many CPUs as its containers use there at one time. (The lifetimes of
-// containers are intervals of time. Giving each container, in the order of the starts, CPUs that
-// are idle then is the greedy colouring of an interval graph, which is known to need the fewest
-// CPUs.)
+// start, and each container first reuses CPUs of the pod's containers that have already ended. So
+// on each NUMA node the pod needs only as many CPUs as its containers use there at one time. (The
+// lifetimes of containers are intervals of time. To give each container, when it starts, CPUs that
+// are idle at that time is the greedy colouring of an interval graph. This is known to need the
+// fewest CPUs.)
 //
 // plan.go has the API, search.go the search, effort.go its limits, and options.go the policies.
 // resize.go has the policies for containers that grow or shrink. reason.go and refusal.go have the

@@ -11,8 +11,8 @@ import (
 
 // options yields the ways to distribute the CPUs of container c over NUMA nodes by the pod's
 // policy, best first. If the hook Hooks.Tiers is set, the hook yields tiers, which are parts of the
-// machine. Then options tries these tiers one after another, and at last the whole machine. A
-// distribution that is possible in several tiers is yielded only once.
+// machine. Then the method `options` tries these tiers one after another, and at last the whole
+// machine. A distribution that is possible in several tiers is yielded only once.
 func (s *search) options(c int) iter.Seq[Counts] {
 	want := s.Containers[c]
 	if want.PerNode != nil {
@@ -181,7 +181,7 @@ func combinations(n, k int) iter.Seq[[]int] {
 // container of the pod has PerNode, this distribution is enough: containers are placed in the order
 // in which they start, and each first reuses CPUs that other containers of the pod leave idle. So
 // with this distribution, the pod holds only as many CPUs as its containers use at one time. No
-// distribution needs fewer, so if this one does not fit, none does. If some containers have
+// distribution needs fewer CPUs, so if this one does not fit, none does. If some containers have
 // PerNode, the method then yields all distributions.
 func (s *search) random(c int, t Tier) iter.Seq[Counts] {
 	k := s.Containers[c].CPUs

@@ -47,9 +47,9 @@ type Counts []int
 type Hooks struct {
 	// Allow reports whether the containers that are placed so far may be placed in this way. The
 	// parameter `placed` has the Counts of each container. The Counts of a container that is not
-	// placed yet are nil. If Allow returns false for some placed containers, it must return false
-	// whatever further containers are placed in addition, because the search then does not try to
-	// place further containers.
+	// placed yet are nil. If Allow returns false for some placed containers, it must also return
+	// false if further containers are placed in addition. The reason is that the search then tries
+	// no further containers.
 	Allow func(placed []Counts) bool
 	// Tiers yields parts of the machine that are preferred for a container, best first. An example
 	// of a part is all performance cores. A container that fits none of these parts is placed
@@ -88,7 +88,7 @@ func (r Room) have() int { return r.Idle + r.Free }
 
 // Plan returns how many CPUs each of the request's containers gets on each NUMA node, by index in
 // request.Containers. If the pod does not fit, it returns the reason. It is deterministic. If it
-// finds a solution, it finds the same one without request.Effort.
+// finds a solution, it would find the same one without request.Effort.
 func Plan(request Request, view View, h Hooks) ([]Counts, Outcome) {
 	s := newSearch(request, view, h)
 	defer func() { request.Effort.spend(s.tries) }()

@@ -39,7 +39,7 @@ func (r Outcome) String() string {
 
 // reason returns why a complete search found no placement, although the sum of the free CPUs on all
 // NUMA nodes is large enough. It may search again under other conditions, within the limit of the
-// first search. If the limit is reached, the reason is NoNode.
+// first search. If these further searches reach the limit, the reason is NoNode.
 func (s *search) reason() Outcome {
 	switch {
 	case s.KeepShared && s.free() < s.total()+s.leastSpare():

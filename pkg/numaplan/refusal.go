@@ -22,7 +22,7 @@ type Refusal struct {
 	PerNode     map[topology.NodeID]int // CPUs that the request names for each NUMA node, or nil
 	MemoryBytes uint64                  // requested bytes, if memory is bound
 	Free        map[topology.NodeID]int
-	FreeMemory  map[topology.NodeID]uint64 // free bytes nearest to each NUMA node; nil unless Reason is NoMemory
+	FreeMemory  map[topology.NodeID]uint64 // free bytes in the memory nearest to each NUMA node; nil unless Reason is NoMemory
 	Detail      string                     // why the request is invalid; only for Invalid
 	// Never and AtRandom are results of attempts to place the whole pod under other conditions.
 	// Explain does not set them. Package pool sets them after it has called Explain.
@@ -31,10 +31,10 @@ type Refusal struct {
 }
 
 // Explain returns why Plan found no solution for the same arguments. It places the containers in
-// the order in which they start, each by the policy's best choice that fits. It reports the first
-// container for which no choice fits. Explain does not require that a CPU stays shared. So if each
-// container has a choice that fits, Plan has failed because no CPU would stay shared (NoneShared)
-// or because its search reached the limit (SearchCut).
+// the order in which they start. Of the choices that fit a container, it takes the one that is best
+// by the policy. It reports the first container for which no choice fits. Explain does not require
+// that a CPU stays shared. So if each container has a choice that fits, Plan has failed because no
+// CPU would stay shared (NoneShared) or because its search reached the limit (SearchCut).
 func Explain(request Request, view View, h Hooks) *Refusal {
 	_, reason := Plan(request, view, h)
 	s := newSearch(request, view, h)

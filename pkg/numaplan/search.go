@@ -153,9 +153,9 @@ func (s *search) beside(c, n int) int {
 
 // besides returns the most that the other containers of a pod use at one time while container c
 // runs. The function given as `weight` returns what a container uses, for example a number of CPUs.
-// To compute this, the function gives c a weight that is larger than the weights of all other
-// containers together. So the largest sum of weights occurs while c runs, and this sum without the
-// weight of c is the result.
+// To compute this, the function `besides` gives c a weight that is larger than the weights of all
+// other containers together. So the largest sum of weights occurs while c runs, and this sum
+// without the weight of c is the result.
 func besides(containers []podspec.Container, c int, weight func(int) int64) int64 {
 	const heavy = 1 << 60
 	return podspec.Peak(containers, func(other int) int64 {

@@ -7,7 +7,7 @@ type Policy uint8
 // the policy of a pod without the annotation.
 const (
 	Random Policy = iota // no rule; the controller or the agent chooses
-	Spread               // evenly over all NUMA nodes with CPUs; numbers differ by at most 1
+	Spread               // evenly over all NUMA nodes with CPUs: the numbers of CPUs on any two NUMA nodes differ by at most 1
 	Single               // all on one NUMA node
 )
 

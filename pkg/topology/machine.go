@@ -11,8 +11,8 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// NodeID is the kernel's number of a NUMA node: the N of nodeN. IDs may have gaps (a POWER machine
-// can have the nodes 0, 8 and 252), so they cannot be used as indexes.
+// NodeID is the kernel's number of a NUMA node: the N in /sys/devices/system/node/nodeN. IDs may
+// have gaps (a POWER machine can have the nodes 0, 8 and 252), so they cannot be used as indexes.
 type NodeID int
 
 // Unknown is the value of an ID that the kernel does not report.
@@ -44,12 +44,12 @@ func (k CoreKind) String() string {
 type CPU struct {
 	ID       cpuset.CPU
 	Online   bool
-	Isolated bool       // by the boot parameter isolcpus=: the kernel's load balancer moves no task to or from it
+	Isolated bool       // by the boot parameter isolcpus=: the kernel's load balancer moves no task to or from this CPU
 	Package  int        // physical_package_id
 	Die      int        // die_id, which is unique only within the package
 	NUMA     NodeID     // 0 on a kernel without NUMA; Unknown if the CPU is in no NUMA node
-	Core     cpuset.CPU // the core: the smallest ID of the core's online CPUs
-	LLC      cpuset.CPU // the last-level cache: the smallest ID of the online CPUs that share this cache
+	Core     cpuset.CPU // identifies the core: the smallest ID of its online CPUs
+	LLC      cpuset.CPU // identifies the last-level cache: the smallest ID of the online CPUs that share it
 	Kind     CoreKind
 }
 
@@ -65,12 +65,12 @@ type Node struct {
 	ID          NodeID
 	CPUs        cpuset.Set // online CPUs only
 	MemoryBytes uint64     // MemTotal; 0 for a node without memory
-	// KernelReserved is the part of MemoryBytes that processes cannot use, because the kernel keeps
-	// it free: each memory zone has a watermark, and a part that is reserved for allocations that
-	// cannot use a higher zone (lowmem reserve).
+	// KernelReserved is the part of MemoryBytes that the kernel keeps free, so that processes
+	// cannot use it. In each memory zone, the kernel keeps pages up to a watermark free, and also
+	// pages for allocations that cannot use a higher zone (lowmem reserve).
 	KernelReserved uint64
 	HugePages      []HugePages
-	Distances      map[NodeID]int // ACPI SLIT: 10 is local, 255 unreachable; nil if unknown
+	Distances      map[NodeID]int // to each node, as in the ACPI table SLIT: 10 to the node itself, 255 to an unreachable node; nil if unknown
 	GPU            string         // PCI address of the GPU, if the node is the memory of a GPU; otherwise ""
 }
 

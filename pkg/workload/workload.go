@@ -111,9 +111,9 @@ func (r Resources) Pinned() bool { return r.QuotaMicros < 0 && !r.CPUs.Empty() }
 
 // Decision is the CPUs and memory nodes (cpuset.cpus and cpuset.mems) that a container gets.
 type Decision struct {
-	CPUs      cpuset.Set        // empty only in an Answer (see there)
+	CPUs      cpuset.Set        // empty only in an Answer, where this means that the runtime must not set any CPUs
 	Mems      []topology.NodeID // nil means that cpuset.mems is not changed
-	Exclusive bool              // whether the CPUs are exclusive; then the CFS quota is removed
+	Exclusive bool              // whether the CPUs are exclusive; if they are, the CFS quota is removed
 	Partition Partition         // which partition the container's cgroup becomes; only for exclusive CPUs
 }
 

@@ -16,10 +16,10 @@ import (
 )
 
 func main() {
-	rig := flag.String("rig", os.Getenv("RIG"), "the rig's command")
-	flavour := flag.String("flavour", "plain", "which machine: plain or systemd")
-	kubeconfig := flag.String("cluster", os.Getenv("KUBECONFIG"), "kubeconfig of the rig's control plane")
-	bin := flag.String("numalet", "build/bin/numalet", "the user's command")
+	rig := flag.String("rig", os.Getenv("RIG"), "path of the program rig (test/cluster)")
+	flavour := flag.String("flavour", "plain", "flavour (kind of machine): plain or systemd")
+	kubeconfig := flag.String("cluster", os.Getenv("KUBECONFIG"), "path of the kubeconfig of the test cluster")
+	bin := flag.String("numalet", "build/bin/numalet", "path of the command line tool numalet")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

@@ -26,8 +26,8 @@ func tenants() []actor {
 	return []actor{of("ann", "train"), of("ann", "tune"), of("ben", "infer")}
 }
 
-// fill creates the pods of tenants, and waits until the first one runs. The other pods wait for the
-// CPUs of the first.
+// fill creates the pods that the function `tenants` returns, and waits until the first one runs.
+// The other pods wait for the CPUs of the first.
 func (d demo) fill(ctx context.Context, actors []actor) error {
 	for i, a := range actors {
 		pod, err := d.Create(ctx, a.pod)

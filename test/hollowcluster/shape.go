@@ -20,9 +20,9 @@ const GPU corev1.ResourceName = "nvidia.com/gpu"
 // Shape has the resources of each node of a simulated cluster. CPU 0 of each node is reserved for
 // the system.
 type Shape struct {
-	NUMA  int    // NUMA nodes
-	CPUs  int    // per NUMA node
-	GPUs  int    // of the whole node
+	NUMA  int    // number of NUMA nodes
+	CPUs  int    // number of CPUs of each NUMA node
+	GPUs  int    // number of GPUs of the whole node
 	Model string // model of the GPUs; if not "", the NodeTopology lists the GPUs as GPU-NODE-0, ..., spread evenly over the NUMA nodes
 	Zones int    // number of zones, to which the nodes are assigned one after another; 0 for no zones
 }

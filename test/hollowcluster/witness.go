@@ -38,8 +38,8 @@ type Witness struct {
 // enders is the number of pods that are deleted at the same time.
 const enders = 4
 
-// Witness starts to watch all pods until ctx ends. If the parameter `keep` is 0, the Witness deletes
-// no pods. Otherwise it deletes pods while more than `keep` pods are bound.
+// Witness returns a Witness that watches all pods until ctx ends. If the parameter `keep` is 0, the
+// Witness deletes no pods. Otherwise it deletes pods while more than `keep` pods are bound.
 func (p *Plane) Witness(ctx context.Context, keep int) (*Witness, error) {
 	client, err := p.API()
 	if err != nil {

@@ -21,9 +21,9 @@ func rows() []row {
 	return []row{{"1.34", "2.4"}, {"1.35", "2.4"}, {"1.36", "2.4"}, {"1.37", "2.4"}, {"1.36", "2.0"}, {"1.36", "2.2"}}
 }
 
-// firstOfKubernetes says whether no earlier row has the same version of Kubernetes. Only the first
-// such row runs the tests that need no machine: they use no containerd, so their outcome holds for
-// all these rows (see cell).
+// firstOfKubernetes says whether no earlier row has the same version of Kubernetes. Of the rows
+// with the same version of Kubernetes, only the first one runs the tests that need no machine.
+// These tests use no containerd, so their outcome holds for all these rows (see cell).
 func (r row) firstOfKubernetes() bool {
 	return r == rows()[slices.IndexFunc(rows(), func(other row) bool { return other.Kubernetes == r.Kubernetes })]
 }

@@ -30,10 +30,10 @@ const (
 )
 
 func main() {
-	kubernetes := flag.String("kubernetes", "", "only rows with this minor version of Kubernetes")
-	containerd := flag.String("containerd", "", "only rows with this minor version of containerd")
-	names := flag.String("columns", "", "only these columns, separated by commas")
-	table := flag.Bool("table", false, "run nothing; write the table")
+	kubernetes := flag.String("kubernetes", "", "run only the rows with this minor version of Kubernetes")
+	containerd := flag.String("containerd", "", "run only the rows with this minor version of containerd")
+	names := flag.String("columns", "", "run only these columns, separated by commas")
+	table := flag.Bool("table", false, "run nothing, and write the table anew from the stored results")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -61,8 +61,9 @@ func chosen(names string) []column {
 	return slices.DeleteFunc(columns(), func(c column) bool { return !slices.Contains(strings.Split(names, ","), c.name) })
 }
 
-// runRow runs columns of a row and stores the outcome of each, except those that an earlier row runs.
-// It starts the virtual machine before the first column that needs it.
+// runRow runs columns of a row and stores the outcome of each. It leaves out the columns that an
+// earlier row runs (see firstOfKubernetes). It starts the virtual machine before the first column
+// that needs it.
 func runRow(ctx context.Context, r row, columns []column) (ok bool) {
 	ok = true
 	machine := false

@@ -39,12 +39,12 @@ type poster struct {
 // time and memory can be measured.
 func client(args []string) error {
 	flags := flag.NewFlagSet("client", flag.ExitOnError)
-	kubeconfig := flags.String("kubeconfig", "", "how to reach the API server")
-	watching := flags.Bool("informers", false, "keep nodes, topologies and pods as the controller does")
+	kubeconfig := flags.String("kubeconfig", "", "path of the kubeconfig")
+	watching := flags.Bool("informers", false, "run informers for nodes, NodeTopologies and pods, as the controller does")
 	p := poster{workers: 32}
-	flags.IntVar(&p.nodes, "nodes", 0, "nodes")
-	flags.IntVar(&p.pods, "pods", 0, "pods")
-	flags.BoolVar(&p.reports, "events", false, "create an event for each pod, too")
+	flags.IntVar(&p.nodes, "nodes", 0, "number of nodes")
+	flags.IntVar(&p.pods, "pods", 0, "number of pods to bind")
+	flags.BoolVar(&p.reports, "events", false, "also create an event for each pod")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

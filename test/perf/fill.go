@@ -61,9 +61,9 @@ func (f *field) node(i int) *corev1.Node {
 	return node
 }
 
-// fillOf returns the percentage to which the i-th node is full. The parameter `percent` is the average
-// of all nodes. There are five different percentages, for a fifth of the nodes each. For an average
-// of 50, the five percentages are 0, 25, 50, 75 and 100.
+// fillOf returns the percentage to which the i-th node is full. The parameter `percent` is the
+// average of all nodes. There are five different percentages, and each is that of a fifth of the
+// nodes. For an average of 50, the five percentages are 0, 25, 50, 75 and 100.
 func fillOf(percent, i int) float64 {
 	step := float64(min(percent, 100-percent)) / 2
 	return float64(percent) + float64(i%5-2)*step

@@ -12,7 +12,7 @@ import (
 )
 
 // lease is the leader election Lease of a scheduler. While this program holds the Lease, the
-// scheduler does not begin.
+// scheduler does not begin to bind pods.
 type lease struct {
 	api             kubernetes.Interface
 	namespace, name string

@@ -22,8 +22,8 @@
 {{ toYaml $files }}
 {{- end -}}
 
-{{/* The pools, with the defaults of settings that a pool does not have. All pools tolerate the startup taint, because only a running agent removes it. It fails if names or node selectors do not distinguish the pools. */}}
-{{/* The node selector of each pool includes the operating system. isolation is true if the agent reads the setting as true. */}}
+{{/* The pools, with the defaults of settings that a pool does not have. All pools tolerate the startup taint, because only a running agent removes it. The template fails if names or node selectors do not distinguish the pools. */}}
+{{/* The node selector of each pool includes the operating system. The key isolation is true if the pool has the setting isolation with a value that the agent reads as true. */}}
 {{- define "numalet.pools" -}}
 {{- $names := dict -}}
 {{- $pools := list -}}

@@ -9,8 +9,8 @@ import (
 // namespace is the namespace of the objects in the folders for kustomize.
 const namespace = "numalet-system"
 
-// Manifests renders those files of the folders for kustomize that come from the chart, by their
-// path in deploy. If the kustomization.yaml of a folder sets a namespace, the objects in the
+// Manifests returns those files of the folders for kustomize that are rendered from the chart, by
+// their path in deploy. If the kustomization.yaml of a folder sets a namespace, the objects in the
 // files of this folder have none. If they had one, patches in overlays would have to name the
 // namespace, too.
 func Manifests(c *helmchart.Chart) (map[string]string, error) {

@@ -10,7 +10,7 @@ import (
 )
 
 // maxDistances is the largest number of NUMA nodes for which the table of distances is drawn. With
-// more, the table would be too wide.
+// more NUMA nodes, the table would be too wide.
 const maxDistances = 16
 
 // drawRemarks writes what the tree of the picture does not show: details of GPUs, NUMA nodes

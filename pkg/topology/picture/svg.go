@@ -35,8 +35,9 @@ const style = `
   }
 `
 
-// heldColours is the number of colours for exclusive CPUs. If more containers and pods hold CPUs or
-// GPUs, several of them have the same colour, but they have different letters.
+// heldColours is the number of colours for exclusive CPUs. If there are more holders (containers
+// and pods with CPUs or GPUs), several of them have the same colour. Up to 26 holders have different
+// letters.
 const heldColours = 6
 
 // SVG writes a machine as an SVG image. The image shows the same tree as the text of Draw, as
@@ -82,7 +83,7 @@ func chip(class, line string, width, height int) box {
 }
 
 // frame returns a box that has a border around the given box. The argument `pad` is the distance
-// between the two.
+// between the border and the given box.
 func frame(class string, pad int, inner box) box {
 	return box{inner.width + 2*pad, inner.height + 2*pad, func(b *strings.Builder, x, y int) {
 		fmt.Fprintf(b, "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\"/>\n", class, x, y, inner.width+2*pad, inner.height+2*pad)

@@ -16,9 +16,9 @@ type group struct {
 	cpus  []topology.CPU
 }
 
-// level is one level of the tree, such as packages or NUMA nodes. The function `id` returns, for
-// example, the ID of the package that has a CPU. The function `label` returns the label for such an
-// ID.
+// level is one level of the tree, such as packages or NUMA nodes. The function `id` returns the ID
+// of the part of the machine that has the CPU, such as the ID of its package. The function `label`
+// returns the label for such an ID.
 type level struct {
 	id    func(topology.CPU) int
 	label func(id int) string
@@ -55,7 +55,7 @@ func allLevels(machine *topology.Machine, gpus []gpu.GPU) []level {
 		level{func(cpu topology.CPU) int { return int(cpu.LLC) }, name("cache")})
 }
 
-// manyDies reports whether a package has more than one die.
+// manyDies reports whether any package has more than one die.
 func manyDies(machine *topology.Machine) bool {
 	die := map[int]int{}
 	for _, cpu := range machine.CPUs {

@@ -11,7 +11,7 @@ import (
 // Use says which container or pod holds which CPUs and GPUs of a machine. CPUs that nobody holds
 // are drawn as reserved or as shared.
 type Use struct {
-	Reserved cpuset.Set // CPUs that are for the system and shared containers only
+	Reserved cpuset.Set // CPUs that only the system and containers with shared CPUs may use
 	Held     []Holder   // the first one has the letter A in the picture
 	// Paint adds the colour of a holder to a text, for example with escape sequences of a terminal.
 	// The holder is given as an index of Held. On the screen, the result must be as wide as the
@@ -38,8 +38,8 @@ func (u *Use) holder(cpu cpuset.CPU) int {
 	return slices.IndexFunc(u.Held, func(h Holder) bool { return h.CPUs.Has(cpu) })
 }
 
-// holders returns the indexes in u.Held of the holders of a GPU. A GPU has several holders if they
-// hold time-sliced shares, MPS shares or MIG slices of the GPU.
+// holders returns the indexes in u.Held of the holders of a GPU. A GPU can have several holders,
+// each with time-sliced shares, MPS shares or MIG slices of the GPU.
 func (u *Use) holders(uuid string) (found []int) {
 	if u == nil {
 		return nil

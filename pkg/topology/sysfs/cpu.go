@@ -157,7 +157,7 @@ func (r *reader) siblings(dir string) (cpuset.Set, error) {
 
 // smallest returns the smallest online CPU of a group, such as the CPUs of a core. The argument
 // `self` is the CPU from whose files the group comes. The group may have offline CPUs. If the group
-// is empty, or if it does not contain that CPU, smallest returns Unknown.
+// is empty, or if it does not contain the CPU `self`, smallest returns Unknown.
 func (r *reader) smallest(group, online cpuset.Set, self cpuset.CPU, what string) cpuset.CPU {
 	if group.Empty() {
 		return topology.Unknown

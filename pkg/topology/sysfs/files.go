@@ -6,10 +6,10 @@ import (
 )
 
 // Files returns the names of the files and directories of root that describe the machine's
-// topology, sorted. These are the files that Discover reads. Discover reads each set of CPUs from
-// one file. The kernel has most sets in two files, as a mask and as a list. The result has both,
-// because programs such as lstopo may read the other one. The files contain no name of a host, user
-// or process.
+// topology, sorted. The result includes all files that Discover reads. For most sets of CPUs, the
+// kernel has two files: one with a mask and one with a list. Discover reads only one of these two.
+// The result has both, because programs such as lstopo may read the one that Discover does not
+// read. The files contain no name of a host, user or process.
 func Files(root fs.FS) ([]string, error) {
 	var files []string
 	for _, pattern := range patterns() {

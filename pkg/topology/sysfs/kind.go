@@ -8,8 +8,8 @@ import (
 )
 
 // kinds sets the kind of each CPU's core if the machine has a hybrid processor. On x86, each kind
-// of core has a separate performance monitoring unit, and a file of the unit lists the CPUs. Arrow
-// Lake H has a third unit, for its smallest cores (intel_hybrid_pmu_type_map in
+// of core has a separate performance monitoring unit, and a file of this unit lists the CPUs of
+// that kind. Arrow Lake H has a third unit, for its smallest cores (intel_hybrid_pmu_type_map in
 // arch/x86/events/intel/core.c). On other machines, such as Arm, the kind comes from the kernel's
 // file cpu_capacity. Frequencies are not used, because cores of the same kind may have different
 // boost frequencies.

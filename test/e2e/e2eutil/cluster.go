@@ -66,8 +66,8 @@ func (c *Cluster) As(user string) (kubernetes.Interface, error) {
 }
 
 // Create creates a pod with a nodeSelector for the node of the Cluster. On Kubernetes before 1.36,
-// no admission policy adds the schedulerName to pods that request exclusive CPUs. There, Create
-// adds it if the pod has none.
+// no admission policy adds the schedulerName to pods that request exclusive CPUs. On these
+// versions, Create adds the schedulerName if the pod has none.
 func (c *Cluster) Create(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	if pod.Spec.NodeSelector == nil {
 		pod.Spec.NodeSelector = map[string]string{}
@@ -102,8 +102,8 @@ func (c *Cluster) gone(ctx context.Context, name string) error {
 	})
 }
 
-// Await polls a pod until ok returns true for the pod. If ctx ends before that, the error contains
-// the state of the pod.
+// Await polls a pod until the function given as `ok` returns true for the pod. If ctx ends before
+// that, the error contains the state of the pod.
 func (c *Cluster) Await(ctx context.Context, name string, ok func(*corev1.Pod) bool) (*corev1.Pod, error) {
 	var pod *corev1.Pod
 	err := poll(ctx, func() (done bool, state string, err error) {

@@ -5,8 +5,8 @@ package e2eutil
 type Disturbed struct {
 	Isolation     string             // the value of the annotation numalet.dev/isolation; "" without it
 	ForeignMillis map[string]float64 // time of an exclusive CPU that others used, in ms per second: "interrupts", "kernel" (threads) and "other" (processes)
-	MedianMicros  float64            // wake-up latency: p50, p99.9 and maximum
-	P999Micros    float64
-	MaxMicros     float64
+	MedianMicros  float64            // p50 of the wake-up latency
+	P999Micros    float64            // p99.9 of the wake-up latency
+	MaxMicros     float64            // maximum of the wake-up latency
 	Wakeups       int
 }

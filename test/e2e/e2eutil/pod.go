@@ -25,10 +25,10 @@ const (
 // allowed CPUs in a file on the node.
 type Container struct {
 	Name    string
-	CPU     string // limit = request, as in a manifest: with a CPU policy, "2" is exclusive and "500m" is shared
+	CPU     string // limit and request, as in a manifest: if the pod has a CPU policy, "2" gives exclusive CPUs, and "500m" shared CPUs
 	Init    bool
 	Sidecar bool
-	On      map[topology.NodeID]int // requested CPUs of single NUMA nodes (such as numalet.dev/numa1-cpu)
+	On      map[topology.NodeID]int // number of CPUs that are requested of single NUMA nodes, with resources such as numalet.dev/numa1-cpu
 	Huge    int                     // huge pages of 2 MiB, which the container requests and uses
 	Life    time.Duration           // how long the container runs; 0: until it is stopped
 	Exit    int                     // exit status after Life

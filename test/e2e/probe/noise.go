@@ -15,7 +15,7 @@ func noise(args []string) error {
 	flags := flag.NewFlagSet("noise", flag.ContinueOnError)
 	threads := flags.Int("threads", 8, "number of threads")
 	busy := flags.Duration("busy", 2*time.Millisecond, "how long a thread uses the CPU")
-	every := flags.Duration("every", 50*time.Millisecond, "how long it sleeps after that")
+	every := flags.Duration("every", 50*time.Millisecond, "how long a thread sleeps after that")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

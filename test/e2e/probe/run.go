@@ -22,8 +22,8 @@ const period = 250 * time.Millisecond
 // uses as many huge pages as the flag -huge gives.
 func run(args []string) error {
 	flags := flag.NewFlagSet("run", flag.ContinueOnError)
-	life := flags.Duration("for", 0, "stop after this long; 0: when told to")
-	code := flags.Int("exit", 0, "exit status after -for")
+	life := flags.Duration("for", 0, "end after this time; 0: end only at a signal")
+	code := flags.Int("exit", 0, "exit status if the program ends after the time of -for")
 	pages := flags.Int("huge", 0, "huge pages of 2 MiB to use")
 	path := args[0]
 	if err := flags.Parse(args[1:]); err != nil {

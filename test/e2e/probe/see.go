@@ -19,7 +19,7 @@ import (
 //	mems 1
 func see(args []string) error {
 	flags := flag.NewFlagSet("see", flag.ContinueOnError)
-	life := flags.Duration("for", 0, "how long to live")
+	life := flags.Duration("for", 0, "how long to sleep before the end")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

@@ -14,8 +14,8 @@ import (
 type report struct {
 	Passes     int      `json:"passes"`     // how often all containers of the node were read
 	Readings   int      `json:"readings"`   // how often the effective cpuset of a container was read
-	Exclusive  int      `json:"exclusive"`  // distinct exclusive containers seen
-	Shared     int      `json:"shared"`     // distinct shared containers seen
+	Exclusive  int      `json:"exclusive"`  // number of different containers with exclusive CPUs that were read
+	Shared     int      `json:"shared"`     // number of different containers with shared CPUs that were read
 	Violations []string `json:"violations"` // overlaps of containers, in words
 	// Sandboxes counts how often a pause process was on exclusive CPUs of a container. This is no
 	// violation: the runtime calls the agent (RunPodSandbox) only after the pause process has
@@ -30,7 +30,7 @@ type report struct {
 func watch(args []string) error {
 	flags := flag.NewFlagSet("watch", flag.ContinueOnError)
 	root := flags.String("root", "/sys/fs/cgroup", "cgroup v2 mount")
-	pause := flags.Duration("every", 100*time.Millisecond, "rest between two passes")
+	pause := flags.Duration("every", 100*time.Millisecond, "pause between two passes over all containers")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

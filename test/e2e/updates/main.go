@@ -7,9 +7,9 @@
 //	updates POD [CPUS...]
 //
 // The arguments are the name of a pod and CPU sets. When the first container outside the pod is
-// created, the plugin moves all containers of the pod to the first CPU set. With the second created
-// container it moves them to the second CPU set, and so on. After the last CPU set it moves no
-// container. For each created container it prints a line
+// created, the plugin moves all containers of the pod to the first CPU set. When the second one is
+// created, the plugin moves them to the second CPU set, and so on. After the last CPU set, the
+// plugin moves no container. For each created container it prints a line
 //
 //	created <ns> <containers moved> <CPUS, or none>
 //

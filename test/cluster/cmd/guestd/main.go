@@ -13,8 +13,8 @@ func main() {
 	listen := flag.String("ssh", ":22", "address of the SSH server")
 	hostKey := flag.String("host-key", "/etc/rig/ssh/host.key", "private key of the server")
 	clientKey := flag.String("client-key", "/etc/rig/ssh/client.pub", "public key of the only client")
-	service := flag.String("service", "10.96.0.1:443", "address that pods use for the API server")
-	target := flag.String("target", "", "address of the API server")
+	service := flag.String("service", "10.96.0.1:443", "address at which pods reach the API server; connections to it are forwarded to -target")
+	target := flag.String("target", "", "address of the API server on the host")
 	flag.Parse()
 
 	go func() { log.Fatal(forward(*service, *target)) }()

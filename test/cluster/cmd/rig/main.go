@@ -18,7 +18,7 @@ import (
 
 var usage = `usage: rig COMMAND [--flavour ` + machine.Names("|") + `] [--kubernetes 1.NN] [--containerd 2.N] [ARGS...]
 
-  build             make what is missing; for all flavours unless one is named
+  build             build what is missing, for the named flavour or else for all
   up                start the control plane and a node, and wait until it is Ready
   down              stop everything; one machine if a flavour is named
   status            what runs
@@ -28,10 +28,10 @@ var usage = `usage: rig COMMAND [--flavour ` + machine.Names("|") + `] [--kubern
   load IMAGE.tar    import an image archive into the machine's container runtime
   logs [WHAT]       console, containerd, crio, kubelet, guestd or journal; the console by default
   reboot [--hard]   restart the machine and wait until the node is Ready
-  plane up NAME     start etcd and kube-apiserver alone, beside all others; plane env, plane down
+  plane up NAME     start only etcd and kube-apiserver, without nodes; also: plane env, plane down
 
 Without --kubernetes and --containerd, the environment variables KUBERNETES and CONTAINERD name
-the versions, and without these the newest that the project's modules are made for.
+the versions. Without these variables, they are the default versions (internal/build/versions.go).
 `
 
 // call holds the flags and arguments of one run of a rig command.
@@ -86,7 +86,7 @@ func parse(name string, args []string) (call, error) {
 	flavour := flags.String("flavour", "", machine.Names(", "))
 	kubernetes := flags.String("kubernetes", os.Getenv("KUBERNETES"), "minor version of Kubernetes; the default is $KUBERNETES")
 	containerd := flags.String("containerd", os.Getenv("CONTAINERD"), "minor version of containerd; the default is $CONTAINERD")
-	hard := flags.Bool("hard", false, "press the reset button")
+	hard := flags.Bool("hard", false, "reset the machine without a shutdown")
 	if err := flags.Parse(args); err != nil {
 		return call{}, err
 	}

@@ -82,7 +82,7 @@ func (b Builder) debianBase(tree string) error {
 }
 
 // crioBase returns a function that installs a minimal Debian system with CRI-O, whose programs are
-// in the directory built.
+// in the directory given as `built`.
 func (b Builder) crioBase(built string) func(tree string) error {
 	return func(tree string) error {
 		if err := b.debianBase(tree); err != nil {

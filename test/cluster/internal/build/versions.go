@@ -8,9 +8,9 @@ import (
 )
 
 // Versions are the minor versions of Kubernetes and containerd that a cluster runs, such as 1.36
-// and 2.4. kubernetesVersions and containerdVersions have one patch version for each minor version:
-// when the tables were written, it was the newest one for which the Go module proxy had all modules
-// that the build needs.
+// and 2.4. For each minor version, kubernetesVersions and containerdVersions have one patch
+// version. It is the newest one for which, when the tables were written, the Go module proxy had
+// all modules that the build needs.
 type Versions struct{ Kubernetes, Containerd string }
 
 // kubernetesVersions are the Kubernetes versions that the program `rig` can build, by minor version.

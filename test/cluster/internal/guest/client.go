@@ -16,8 +16,8 @@ import (
 // Door has the address and the keys for SSH connections to a machine.
 type Door struct {
 	Address   string // host:port on loopback
-	ClientKey []byte // private, PEM
-	HostKey   []byte // public, authorized_keys line
+	ClientKey []byte // private key of the client, in PEM
+	HostKey   []byte // public key of the machine, as a line of an authorized_keys file
 }
 
 // Client is an SSH connection to a machine. Any number of commands can run over it at the same

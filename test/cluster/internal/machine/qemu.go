@@ -32,8 +32,8 @@ const kernelArgs = "console=ttyS0 loglevel=4 panic=1 nokaslr mitigations=off tsc
 // Boot has the parameters for the start of one machine.
 type Boot struct {
 	Flavour
-	QEMU    string // program
-	Kernel  string // bzImage
+	QEMU    string // path of the program qemu
+	Kernel  string // path of the kernel image (bzImage)
 	Initrd  string
 	Disk    string // raw image of the root file system, which the machine writes to
 	Mailbox string // raw image of the mailbox disk (MakeMailbox)

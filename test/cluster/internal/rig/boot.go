@@ -15,7 +15,7 @@ import (
 // A node usually becomes Ready 20 seconds after the start of its machine, or two minutes on a busy
 // host. QEMU without hardware virtualization sometimes loses an interrupt, and then the machine
 // hangs. So if the node is not Ready within bootTimeout, its machine is deleted and started again.
-// At most bootTries machines are started.
+// A machine is started at most bootTries times.
 const (
 	bootTimeout = 6 * time.Minute
 	bootTries   = 2
@@ -61,7 +61,7 @@ func (r *Rig) tryBoot(ctx context.Context, p control.Plane, b build.Result, flav
 	return r.awaitReady(ctx, p, flavour, start)
 }
 
-// awaitMachine connects to a running machine once it answers.
+// awaitMachine connects to a running machine as soon as it answers.
 func (r *Rig) awaitMachine(ctx context.Context, flavour machine.Flavour) (*guest.Client, error) {
 	d, err := r.Door(flavour)
 	if err != nil {

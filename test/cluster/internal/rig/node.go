@@ -59,8 +59,8 @@ func (r *Rig) startMachine(p control.Plane, b build.Result, flavour machine.Flav
 	return r.process(flavour).Start(boot.Args()...)
 }
 
-// writeInitrd writes the machine's initrd: a copy of the cached initrd (base), followed by the
-// machine's own files (package seed).
+// writeInitrd writes the machine's initrd: a copy of the cached initrd (the file `base`), followed
+// by the machine's own files (package seed).
 func (r *Rig) writeInitrd(p control.Plane, base string, boot machine.Boot) error {
 	out, err := os.ReadFile(base)
 	if err != nil {
