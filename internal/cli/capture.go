@@ -21,10 +21,12 @@ func newCapture() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "capture FILE.tar | DIR | -",
 		Short: "Write the files that describe this machine, to read them with --root on another machine",
-		Long: `Write the files that describe this machine: to a tar file if the name ends in .tar or is
-- (standard output), otherwise to a new directory. The files describe only CPUs, NUMA
-nodes, memory sizes, and the PCI addresses and NUMA nodes of NVIDIA GPUs. They contain
-no host names, serial numbers or processes. Attach the result to a bug report.`,
+		Long: `Write the files that describe this machine. If the argument ends in .tar, the command
+writes a tar file with this name. If it is "-", the command writes a tar file to standard
+output. Otherwise it writes the files to a new directory with this name. The files
+describe only CPUs, NUMA nodes, memory sizes, and the PCI addresses and NUMA nodes of
+NVIDIA GPUs. They contain no host names, serial numbers or processes. Attach the result
+to a bug report.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return command.WrongUsage("give a destination: FILE.tar, DIR, or - for standard output")
