@@ -127,7 +127,7 @@ func checkManagers(m machine) (Finding, error) {
 	}
 	return Finding{
 		Status: Error, Found: strings.Join(wrong, ", "), Why: "the kubelet would write cpusets too, or refuse pods that Numalet placed",
-		Remedy: "set the policies to none in " + m.kubeletFiles() + ", drain the node, delete /var/lib/kubelet/cpu_manager_state and memory_manager_state, and restart the kubelet",
+		Remedy: "drain the node, stop the kubelet, set the policies to none in " + m.kubeletFiles() + ", delete /var/lib/kubelet/cpu_manager_state and memory_manager_state, and start the kubelet",
 	}, nil
 }
 
