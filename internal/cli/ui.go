@@ -36,7 +36,7 @@ address, which contains a secret. Press Ctrl-C to stop.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return serveUI(cmd, &at, port) },
 	}
 	at.flag(cmd)
-	cmd.Flags().Uint16Var(&port, "port", port, "Port on the loopback address. 0 is any free one.")
+	cmd.Flags().Uint16Var(&port, "port", port, "Port on the loopback address. 0 chooses any free port.")
 	return cmd
 }
 

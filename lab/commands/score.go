@@ -47,8 +47,8 @@ is 0. All times are numbers of seconds or durations such as 90m.`,
 			return out.Flush()
 		},
 	}
-	cmd.Flags().Var(&constant, "time-constant", "Time constant of the score: after this time, the score has risen from 0 to 63 % of a constant usage.")
-	cmd.Flags().Var(&step, "step", "Maximum time between two computations of the score. More computations change the result only by rounding errors. (default once per line)")
+	cmd.Flags().Var(&constant, "time-constant", "Time constant of the score, in seconds or as a duration: after this time, the score has risen from 0 to 63 % of a constant usage.")
+	cmd.Flags().Var(&step, "step", "Maximum time between two computations of the score, in seconds or as a duration. More computations change the result only by rounding errors. (default once per line)")
 	command.OutputFlag(cmd, &format)
 	return cmd
 }

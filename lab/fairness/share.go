@@ -41,8 +41,8 @@ type UserOutcome struct {
 	Waits Waits
 }
 
-// Share runs a trial in which users share nodes. It returns an error if Settings.For is less than
-// two hours.
+// Share simulates a cluster in which the pods of several users compete for the GPUs of the nodes.
+// It returns an error if Settings.For is less than two hours.
 func Share(nodes []*sched.Node, samples []Sample, settings Settings) (Outcome, error) {
 	if settings.For < 2*sampling {
 		return Outcome{}, fmt.Errorf("share %d nodes for %s: want %s at least", len(nodes), settings.For, 2*sampling)
