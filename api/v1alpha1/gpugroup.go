@@ -108,6 +108,7 @@ const EnforcementAdvisory = "advisory"
 
 // GPUGroupNode lists GPUs of one node.
 type GPUGroupNode struct {
+	// Name is the name of the node.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
@@ -140,6 +141,8 @@ type GPUGroupStatus struct {
 	// ObservedGeneration is the generation of the spec that the controller last observed.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// Conditions has the condition Accepted, which says whether the controller applies the newest
+	// spec, and the condition Shared, which says whether another group has some of the same GPUs.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -173,6 +176,7 @@ type GPUGroupForm struct {
 
 // TenantGPUs is how much of a group one tenant holds.
 type TenantGPUs struct {
+	// Tenant is the name of the tenant.
 	// +kubebuilder:validation:MinLength=1
 	Tenant string `json:"tenant"`
 	// GPUs is the amount in GPUs, to the thousandth.

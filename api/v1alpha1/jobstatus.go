@@ -39,6 +39,7 @@ type JobStatus struct {
 	// Message explains the phase in one sentence.
 	// +optional
 	Message string `json:"message,omitempty"`
+	// Conditions has the conditions Suspended, Complete and Failed of the job.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -98,8 +99,10 @@ type IndexFailures struct {
 
 // JobObject identifies a Pod, Service or ConfigMap of a job.
 type JobObject struct {
+	// Kind is the kind of the object: Pod, Service or ConfigMap.
 	// +kubebuilder:validation:MinLength=1
 	Kind string `json:"kind"`
+	// Name is the metadata.name of the object.
 	// +kubebuilder:validation:MinLength=1
 	Name string `json:"name"`
 	// UID is the metadata.uid of the object.

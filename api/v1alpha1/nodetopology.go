@@ -84,6 +84,8 @@ const NodeConditionGPUUnhealthy = "NumaletGPUUnhealthy"
 // allocated. CPU lists are in the kernel's list format, such as "0-3,8". An online CPU that
 // no container can use (see the condition AllCPUsUsable) counts as offline.
 type NodeTopologyStatus struct {
+	// Conditions has the conditions Ready, AllCPUsUsable, KubeletCompatible, CPUsReserved,
+	// CPUsUndisturbed and GPUsHealthy of the node.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -291,10 +293,14 @@ type GPUHolder struct {
 
 // PodCPUs lists the exclusive CPUs of one pod.
 type PodCPUs struct {
+	// UID is the UID of the pod.
 	// +kubebuilder:validation:MinLength=1
-	UID       string `json:"uid"`
+	UID string `json:"uid"`
+	// Namespace is the namespace of the pod.
 	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
+	// Name is the name of the pod.
+	Name string `json:"name"`
+	// Containers lists the containers of the pod that have exclusive CPUs.
 	// +listType=map
 	// +listMapKey=name
 	Containers []ContainerCPUs `json:"containers"`

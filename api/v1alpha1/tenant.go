@@ -72,6 +72,8 @@ type TenantStatus struct {
 	// ObservedGeneration is the generation of the spec that the controller last observed.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// Conditions has the condition Ready, which says whether the controller applies the spec, and the
+	// condition WithinQuota, which is false while the tenant exceeds one of its quotas.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
