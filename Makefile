@@ -106,7 +106,7 @@ e2e: rig ## end-to-end tests on a new test cluster
 e2e-systemd: rig ## the end-to-end tests for nodes with systemd and its cgroup driver
 	build/rig down
 	$(MAKE) cluster FLAVOUR=systemd
-	$(ON_RIG) $(E2E) systemd -run 'Publish|Policies|GiveBack|DaemonReload|SystemBus|AppArmor|Installer'
+	$(ON_RIG) $(E2E) systemd -run 'Publish|Policies|GiveBack|DaemonReload|SystemBus|AppArmor|Installer|MigrateFromStatic'
 	go test -tags e2e -count=1 -v ./internal/agent/containerd -run Real
 
 e2e-wide: rig ## end-to-end tests on a machine with 2 GPUs and 8 CPUs on each NUMA node; 6 minutes

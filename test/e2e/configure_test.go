@@ -48,7 +48,12 @@ func rollOut(ctx context.Context, t *testing.T) {
 // numalet runs kubectl in the namespace of Numalet.
 func numalet(ctx context.Context, t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := exec.CommandContext(ctx, "kubectl", append([]string{"--namespace", "numalet-system"}, args...)...).CombinedOutput()
+	return kubectl(ctx, t, append([]string{"--namespace", system}, args...)...)
+}
+
+func kubectl(ctx context.Context, t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(ctx, "kubectl", args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("kubectl %s: %v: %s", strings.Join(args, " "), err, out)
 	}
