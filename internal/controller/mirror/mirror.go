@@ -41,8 +41,8 @@ type Env struct {
 // mirror stores this data in the fields Foreign of pods, assignments and nodes. filters.Reader
 // implements Filters.
 type Filters interface {
-	// ReadPod sets the field Foreign of a pending pod, and those other fields that the filters
-	// determine.
+	// ReadPod sets those fields of a pending pod that follow from kube-scheduler's plugins and
+	// profiles, such as Foreign, Across, NodeRules and Admits.
 	ReadPod(*corev1.Pod, *sched.Pod) error
 	// ReadBoundPod returns the data of a bound pod that the filters need. If it returns an error,
 	// the result is usable, but leaves out what the error names. The parameter `before` is the
