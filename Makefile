@@ -131,9 +131,9 @@ e2e-controller: bin rig ## end-to-end tests of the controller with a real API se
 	go test -tags e2e -count=1 -v -timeout 40m ./test/e2e/controller -skip 'TestUI|TestBeside'
 	go -C deploy/release test -tags e2e -count=1 -v ./chart -run Install
 
-e2e-ecosystem: bin rig helm ## build Kueue, JobSet, the descheduler, the Vertical Pod Autoscaler, Karpenter and the GPU Operator, and test Numalet with each of them on one API server
+e2e-ecosystem: bin rig helm ## build Kueue, JobSet, the descheduler, the Vertical Pod Autoscaler, Karpenter, the GPU Operator and Kubeflow, and test Numalet with each of them on one API server
 	test/ecosystem
-	go test -tags e2e -count=1 -v ./test/e2e/controller -run TestBeside
+	go test -tags e2e -count=1 -v -timeout 30m ./test/e2e/controller -run TestBeside
 
 e2e-started: tools rig helm ## run the commands of docs/getting-started.md and docs/tasks/pools-and-namespaces.md on a new test cluster, with a release of the last commit; REWRITE=1 writes their outputs into these pages; 5 minutes
 	build/rig down

@@ -105,23 +105,16 @@ func TestBesideGPUOperator(t *testing.T) {
 // so it gets a root directory of its own.
 func (w *world) gpuOperator() {
 	w.Helper()
-	source, root := filepath.Join(*besideDir, "gpu-operator"), w.File("gpu-operator")
+	source := filepath.Join(*besideDir, "gpu-operator")
 	_, err := w.Kubectl(w.ctx, "apply", "--server-side", "-f", filepath.Join(source, "deployments/gpu-operator/crds"))
 	w.must(err)
 	_, err = w.Kubectl(w.ctx, "create", "namespace", "gpu-operator")
 	w.must(err)
 	w.gpuOperatorChart()
-	account, err := w.Account(w.ctx, "gpu-operator", "gpu-operator")
-	w.must(err)
+	root := w.ownRoot("gpu-operator", "gpu-operator", "gpu-operator")
 	for from, to := range map[string]string{"assets": "opt/gpu-operator", "manifests": "opt/gpu-operator/manifests"} {
 		w.must(os.CopyFS(filepath.Join(root, to), os.DirFS(filepath.Join(source, from))))
 	}
-	program, err := os.ReadFile(filepath.Join(*besideDir, "bin/gpu-operator"))
-	w.must(err)
-	w.must(os.WriteFile(filepath.Join(root, "gpu-operator"), program, 0o700))
-	config, err := os.ReadFile(account)
-	w.must(err)
-	w.must(os.WriteFile(filepath.Join(root, "kubeconfig"), config, 0o600))
 	w.must(os.Mkdir(filepath.Join(root, "host-etc"), 0o700))
 	w.must(os.WriteFile(filepath.Join(root, "host-etc/os-release"), []byte("ID=ubuntu\nVERSION_ID=\"24.04\"\n"), 0o600))
 	w.keep([]string{"KUBECONFIG=/kubeconfig", "OPERATOR_NAMESPACE=gpu-operator"}, "operator", "chroot", root, "/gpu-operator",

@@ -230,7 +230,7 @@ internalCertManagement: {enable: false}
 		mount -t overlay overlay -o "lowerdir=/etc,upperdir=$0/upper,workdir=$0/work" /etc && exec "$@"`
 	args = append([]string{"-m", "sh", "-c", inOwnEtc, w.File(name), filepath.Join(*besideDir, "bin", name)}, args...)
 	w.keep([]string{"KUBECONFIG=" + w.Kubeconfig}, name, "unshare", args...)
-	w.must(w.kubectlApply(w.webhooks(name, port, authority)))
+	w.must(w.kubectlApply(w.webhooks(name, "config/components/webhook/manifests.yaml", port, authority)))
 	w.retry("the webhooks of "+name+" answer", func() error {
 		_, err := w.api.CoreV1().Pods("default").Create(w.ctx, hollowcluster.Pod("default", "trial", "numalet-scheduler", "1", 0), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err
@@ -272,13 +272,29 @@ func (w *world) certificate(dir string) []byte {
 var service = regexp.MustCompile(`service:\n\s+name: webhook-service\n\s+namespace: system\n(\s+)path: (\S+)`)
 
 // webhooks returns the webhook configurations of another project, with the address of its process
-// instead of a Service.
-func (w *world) webhooks(name, port string, authority []byte) string {
+// instead of a Service. The parameter `file` is the path of the manifest in the source of the project.
+func (w *world) webhooks(name, file, port string, authority []byte) string {
 	w.Helper()
-	manifest, err := os.ReadFile(filepath.Join(*besideDir, name, "config/components/webhook/manifests.yaml"))
+	manifest, err := os.ReadFile(filepath.Join(*besideDir, name, file))
 	w.must(err)
 	text := service.ReplaceAllString(string(manifest), "url: https://127.0.0.1:"+port+"$2\n    caBundle: "+base64.StdEncoding.EncodeToString(authority))
 	return strings.NewReplacer("name: mutating-webhook-configuration", "name: "+name, "name: validating-webhook-configuration", "name: "+name).Replace(text)
+}
+
+// ownRoot makes a root directory for a program that reads files from fixed paths, and returns its path.
+// The directory has the program, /NAME, and /kubeconfig with the rights of a service account.
+func (w *world) ownRoot(name, namespace, account string) string {
+	w.Helper()
+	root := w.File(name)
+	w.must(os.MkdirAll(root, 0o700))
+	config, err := w.Account(w.ctx, namespace, account)
+	w.must(err)
+	for from, to := range map[string]string{filepath.Join(*besideDir, "bin", name): name, config: "kubeconfig"} {
+		content, err := os.ReadFile(from)
+		w.must(err)
+		w.must(os.WriteFile(filepath.Join(root, to), content, 0o700))
+	}
+	return root
 }
 
 // kubectlApply applies a manifest.
