@@ -182,9 +182,9 @@ func timeStarts(ctx context.Context, t *testing.T, n int) []e2eutil.Timing {
 	shared := cgroups{"*", 2 * n} // each pod has a container and a sandbox
 	names := timedNames(n)
 	var timings []e2eutil.Timing
-	for _, kind := range []struct{ what, policy, cpu string }{{"exclusive pod", "single", "4"}, {"shared pod", "", "1"}} {
-		start := e2eutil.Timing{What: kind.what + ": from its creation until it runs", Shared: n}
-		agent := e2eutil.Timing{What: kind.what + ": of that, hooks of the agent", Shared: n}
+	for _, kind := range []struct{ what, policy, cpu string }{{"an exclusive pod", "single", "4"}, {"a shared pod", "", "1"}} {
+		start := e2eutil.Timing{What: "time from the creation of " + kind.what + " until it runs", Shared: n}
+		agent := e2eutil.Timing{What: "time that " + kind.what + " spends in hooks of the agent before it runs", Shared: n}
 		for range manyRuns {
 			shared.await(ctx, t, all)
 			name := names[0]
