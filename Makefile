@@ -92,7 +92,7 @@ cluster: image probe-image rig helm ## start the test cluster with Numalet insta
 
 ON_RIG = eval "$$(build/rig env)" && go
 E2E = test -tags e2e -count=1 -v -timeout 80m ./test/e2e -rig $(CURDIR)/build/rig -flavour
-LONG = Alone|ControllersKilled|Explicit|GPU|Kills|NodeMetrics|Offline|Reboot|ResizeKilled|Storm|SwitchedOff|TakeOver|TwoSchedulers|Uninstall|Upgrade|WithoutNRI
+LONG = Alone|ControllersKilled|Explicit|GPU|Kills|MigrateFromNVIDIA|NodeMetrics|Offline|Reboot|ResizeKilled|Storm|SwitchedOff|TakeOver|TwoSchedulers|Uninstall|Upgrade|WithoutNRI
 
 demo: cluster ## demonstrate the main features on the test cluster
 	$(ON_RIG) run ./test/demo -rig build/rig -flavour $(FLAVOUR)

@@ -108,6 +108,14 @@ nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned int len
 	return r ? r : copy(name, length, device.handle->name);
 }
 
+/* NVIDIA's device plugin asks for it. All fake GPUs are of the generation of the H100. */
+nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int *major, int *minor)
+{
+	*major = 9;
+	*minor = 0;
+	return answers(device);
+}
+
 nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory)
 {
 	nvmlReturn_t r = answers(device);
