@@ -29,7 +29,6 @@ func TestMigrateFromStaticPolicy(t *testing.T) {
 		back, stop := context.WithTimeout(context.Background(), 3*time.Minute)
 		defer stop()
 		must(t, setManagers(back, "none", "none"))
-		kubectl(back, t, "uncordon", cluster.Node())
 	})
 	must(t, requireAgent(ctx, false))
 	t.Cleanup(func() { must(t, requireAgent(context.Background(), true)) })
@@ -47,8 +46,7 @@ func TestMigrateFromStaticPolicy(t *testing.T) {
 		t.Errorf("numalet doctor --node does not report the policies: %v\n%s", err, report)
 	}
 
-	kubectl(ctx, t, "drain", cluster.Node(), "--ignore-daemonsets", "--force", // --force because the test's pods have no owner
-		"--pod-selector=app.kubernetes.io/name!=numalet-controller") // its PodDisruptionBudget forbids the eviction, because there is no other node
+	drain(ctx, t)
 	must(t, setManagers(ctx, "none", "none"))
 	_, err = cluster.Shell(ctx, "/usr/local/bin/probe ready")
 	must(t, err)
@@ -61,6 +59,15 @@ func TestMigrateFromStaticPolicy(t *testing.T) {
 	}
 	awaitCPUs(ctx, t, "shared", "c", cpuset.Range(0, 15).Minus(cpus))
 	checkLives(ctx, t)
+}
+
+// drain evicts the pods of the node. It needs --force, because the test's pods have no owner. The
+// controller's pods stay: no other node can run them, so their PodDisruptionBudget forbids the
+// eviction. When the test ends, the node can run pods again.
+func drain(ctx context.Context, t *testing.T) {
+	t.Helper()
+	t.Cleanup(func() { kubectl(context.Background(), t, "uncordon", cluster.Node()) })
+	kubectl(ctx, t, "drain", cluster.Node(), "--ignore-daemonsets", "--force", "--pod-selector=app.kubernetes.io/name!=numalet-controller")
 }
 
 // setManagers stops the kubelet, sets the policies of its CPU manager and its Topology Manager,

@@ -31,13 +31,10 @@ func migrateDrained(t *testing.T) {
 	withNVIDIA(ctx, t)
 	checkLooks(ctx, t, place(ctx, t, wholeGPUPod("same", 1)), 1)
 
-	t.Cleanup(func() { numalet(context.Background(), t, "uncordon", cluster.Node()) })
-	// --force, because the test's pods have no owner. The controller's pods stay: no other node can
-	// run them, so their PodDisruptionBudget would stop the drain.
-	numalet(ctx, t, "drain", cluster.Node(), "--ignore-daemonsets", "--force", "--pod-selector=app.kubernetes.io/name!=numalet-controller")
+	drain(ctx, t)
 	removeNVIDIA(ctx, t)
 	withGPUs(ctx, t, "four.layout", map[string]int64{whole: 4})
-	numalet(ctx, t, "uncordon", cluster.Node())
+	kubectl(ctx, t, "uncordon", cluster.Node())
 	checkGets(ctx, t, wholeGPUPod("same", 1), 1)
 	checkGets(ctx, t, wholeGPUPod("others", 3), 3)
 }
@@ -108,7 +105,7 @@ func removeNVIDIA(ctx context.Context, t *testing.T) {
 
 func deleteNVIDIA(ctx context.Context, t *testing.T) {
 	t.Helper()
-	numalet(ctx, t, "delete", "--namespace=kube-system", "--ignore-not-found", "--cascade=foreground", "daemonset/nvidia-device-plugin-daemonset")
+	kubectl(ctx, t, "delete", "--namespace=kube-system", "--ignore-not-found", "--cascade=foreground", "daemonset/nvidia-device-plugin-daemonset")
 }
 
 func awaitWholeGPUs(ctx context.Context, t *testing.T, n int64) {
