@@ -46,9 +46,11 @@ func (n *Node) dropGrantsInQoSCgroups() {
 // kernel and in systemd. Callers hold n.mu.
 func (n *Node) limits(class string) bool { return n.env.Cgroups.Limits(class, n.shared()) }
 
-// widenSharers looks for containers and sandboxes that have cpusets of their own although the
-// cgroup of a QoS class limits them. It sets these cpusets to all CPUs (see the method `widen`).
-// Callers hold n.mu.
+// widenSharers looks for containers, sandboxes and pods whose cgroups have cpusets of their own
+// although the cgroup of a QoS class limits them. It sets these cpusets to all CPUs (see the method
+// `widen`). The agent never sets the cpuset of such a pod, except of its own pod (see Confine of
+// package cgroup), but programs that limit BestEffort pods do, such as Koordinator's koordlet. Callers
+// hold n.mu.
 func (n *Node) widenSharers(ctx context.Context) {
 	if !n.mu.narrow {
 		return
@@ -58,18 +60,18 @@ func (n *Node) widenSharers(ctx context.Context) {
 		if p.qosCgroup == "" {
 			continue
 		}
-		for _, s := range n.sharersOf(p) {
+		for _, s := range append(n.sharersOf(p), sharer{name: "pod " + p.ref.String(), cgroup: p.cgroup}) {
 			n.widen(ctx, p.qosCgroup, s)
 		}
 	}
 	n.env.Cgroups.PersistLater()
 }
 
-// widen sets the cpuset of a container or sandbox to all CPUs if the cgroup of a QoS class limits
-// the container or sandbox. With a smaller cpuset, its processes would never get the CPUs that
-// become shared later. If no cpuset is set, widen does nothing. The cpuset was set by Create,
-// RunSandbox or an agent of an earlier release, when the cgroup of the class did not limit its
-// containers yet. If the cgroup of the class still does not limit them, only their own cpusets keep
+// widen sets the cpuset of a container, sandbox or pod to all CPUs if the cgroup of a QoS class limits
+// it. With a smaller cpuset, its processes would never get the CPUs that become shared later. If no
+// cpuset is set, widen does nothing. The cpuset was set by another program, or by Create, RunSandbox
+// or an agent of an earlier release, when the cgroup of the class did not limit its containers yet.
+// If the cgroup of the class still does not limit them, only their own cpusets keep
 // them off exclusive CPUs. In this case, widen leaves the cpuset as it is, and sets n.mu.narrow, so
 // that widenSharers tries again later.
 //

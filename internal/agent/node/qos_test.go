@@ -55,6 +55,19 @@ func TestWidensSharers(t *testing.T) {
 	s.on(s.machine.Online(), before)
 }
 
+// TestWidensPods checks that a pod in the cgroup of a QoS class gets all CPUs if another program has set
+// the cpuset of the pod's own cgroup. Koordinator's koordlet does that, and leaves the cpuset behind.
+func TestWidensPods(t *testing.T) {
+	s := newScript(t, &scenario.Answer{})
+	s.play("agent start", "pod x burstable main:500m", "run x", "agent kill")
+	pod := s.current("x").PodCgroup
+	s.groups[pod] = &group{cpus: cpuset.Of(2, 3)}
+	s.play("agent start")
+	if got := s.groups[pod].cpus; !got.Equal(s.machine.Online()) {
+		t.Errorf("CPUs %s are set for %s, want all", got, pod)
+	}
+}
+
 // TestBrokenQoSCgroup starts a new release of the agent that cannot limit the cgroup of a QoS class. It
 // checks that burstable pods stay on the CPUs that an agent of an earlier release has set for each of
 // them.

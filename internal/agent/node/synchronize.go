@@ -77,7 +77,7 @@ func (n *Node) Synced() bool {
 //  4. finish resizes that the agent has missed
 //  5. write the checkpoint
 //  6. write the cpusets that limit the shared containers. If the cgroup of a QoS class limits a
-//     container, set the container's own cpuset to all CPUs (see the method `widen`)
+//     container, set the container's own cpuset and that of its pod to all CPUs (see the method `widen`)
 //  7. write the cpusets of the exclusive containers
 //
 // If a step fails, reconcile reports or logs the failure and continues, because the agent must
