@@ -34,9 +34,9 @@ func dashboards() map[string]dashboard {
 func cluster() dashboard {
 	return dashboard{title: "Numalet / Cluster", panels: []panel{
 		{"Pending pods by queue", "short", [][2]string{{"numalet:scheduler_pending_pods:sum", "{{queue}}"}}},
-		{"Pods bound a second", "ops", [][2]string{{`sum by (result) (rate(numalet_scheduler_bind_duration_seconds_count[5m]))`, "{{result}}"}}},
+		{"Pods bound, per second", "ops", [][2]string{{`sum by (result) (rate(numalet_scheduler_bind_duration_seconds_count[5m]))`, "{{result}}"}}},
 		{"Time from creation to Binding, p99", "s", [][2]string{{"numalet:scheduler_e2e_duration_seconds:p99_rate5m", "p99"}}},
-		{"Attempts without a node a second", "ops", [][2]string{
+		{"Scheduling attempts without a node, per second", "ops", [][2]string{
 			{"sum(rate(numalet_scheduler_unschedulable_total[5m]))", "no node fits"},
 			{"sum(rate(numalet_scheduler_requeues_total[5m]))", "the nodes were taken meanwhile"},
 		}},
@@ -69,7 +69,7 @@ func tenants() dashboard {
 	const kind = `{type="$type"}`
 	return dashboard{title: "Numalet / Tenants", metric: "numalet_tenant_score", each: "type", panels: []panel{
 		{"Usage", "short", [][2]string{{"numalet_tenant_usage" + kind, "{{tenant}}"}}},
-		{"Score: decayed average of the usage", "short", [][2]string{{"numalet_tenant_score" + kind, "{{tenant}}"}}},
+		{"Score (decayed average of the usage)", "short", [][2]string{{"numalet_tenant_score" + kind, "{{tenant}}"}}},
 		{"Share of all usage", "percentunit", [][2]string{{"numalet_tenant_usage" + kind + " / scalar(sum(numalet_tenant_usage" + kind + "))", "{{tenant}}"}}},
 		{"Share of all scores", "percentunit", [][2]string{{"numalet_tenant_score" + kind + " / scalar(sum(numalet_tenant_score" + kind + "))", "{{tenant}}"}}},
 	}}

@@ -92,7 +92,7 @@ func why(explainer *pipeline.Proposer, pod *sched.Pod) string {
 	}
 	text := fmt.Sprintf("too few nodes have room for %d pods of gang %s, which start together", pod.Gang.Need, pod.Gang.ID)
 	if len(tally) > 0 {
-		text += fmt.Sprintf(": after %d of them, %s", planned, tally)
+		text += fmt.Sprintf(": with %d of them placed, %s", planned, tally)
 	}
 	return text
 }

@@ -60,7 +60,7 @@ func TestGangs(t *testing.T) {
 	})
 	w.create(ofGang("b", 2, 3))
 	w.await("the authors of all of b hear why they wait", func() bool {
-		return strings.Contains(w.unscheduled("b-0"), "room for 3 pods of gang default/b") && strings.Contains(w.unscheduled("b-2"), "start together: after 1 of them, 0/1 nodes are available: 1 Insufficient cpu.")
+		return strings.Contains(w.unscheduled("b-0"), "room for 3 pods of gang default/b") && strings.Contains(w.unscheduled("b-2"), "start together: with 1 of them placed, 0/1 nodes are available: 1 Insufficient cpu.")
 	})
 	if n := w.started("b"); n > 0 {
 		t.Fatalf("%d of b are bound: %v", n, w.bound())
