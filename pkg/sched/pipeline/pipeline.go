@@ -17,7 +17,7 @@ type Queue interface {
 	Next(context.Context) (*sched.Pod, error)
 	// Requeue puts a pod back into the queue for a retry.
 	Requeue(*sched.Pod)
-	// MarkUnschedulable puts a pod that fitted no node back into the queue. The counter
+	// MarkUnschedulable returns a pod to the queue because it fits no node. The counter
 	// nodestate.View.FreedSeq counts how often resources of nodes were released. freedSeq is the
 	// value of this counter when the nodes were read for the pod. The queue may retry the pod when
 	// the counter is greater than freedSeq.

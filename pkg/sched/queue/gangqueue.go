@@ -180,7 +180,7 @@ func (q *GangQueue) complete(pod *sched.Pod) *sched.Pod {
 	return q.representative(pod)
 }
 
-// MarkUnschedulable puts a pod or a gang that did not fit back into the queue. freedSeq is the
+// MarkUnschedulable returns a pod or a gang to the queue, because no nodes suit it. freedSeq is the
 // value of Env.FreedSeq when the nodes were read.
 func (q *GangQueue) MarkUnschedulable(pod *sched.Pod, freedSeq uint64) {
 	q.mu.Lock()

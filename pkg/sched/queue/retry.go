@@ -48,7 +48,7 @@ func (q *Queue) backOffAfterLoss(queued *item) {
 	q.backOff(queued)
 }
 
-// MarkUnschedulable puts a pod that fitted no node back into the queue. freedSeq is the value of
+// MarkUnschedulable returns a pod to the queue because it fits no node. freedSeq is the value of
 // Env.FreedSeq when the nodes were read. The pod stays unschedulable until a change in the cluster
 // may help it. If such a change has happened since the nodes were read, the pod is retried. A pod
 // that has to wait for something other than nodes, such as a quota (sched.Pod.Wait), becomes gated
