@@ -1,6 +1,7 @@
 // Package groups implements the custom resource GPUGroup, which gives GPUs to certain tenants. The
 // groups that it has accepted are in force. It stores them as one immutable group.Grouping, and
-// writes the statuses of all groups.
+// writes the statuses of all groups. It also compares what tenants hold with the quotas of tenants
+// and of groups (Quotas).
 //
 // The package knows how groups and GPUs are read from custom resources, when a group is accepted,
 // and how the API server is asked for permissions. It does not decide which pod gets which GPU.

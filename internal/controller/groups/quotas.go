@@ -151,22 +151,23 @@ func (q *Quotas) Over(s group.Scope, amount sched.MilliGPU) error {
 // reason. For a gang, it considers as many pods as must start together.
 func (q *Quotas) Wait(p *sched.Pod) sched.Reason {
 	pods, need := p.Together()
-	dues := make([]group.PendingCharge, len(pods))
+	charges := make([]group.PendingCharge, len(pods))
 	for i, pod := range pods {
-		dues[i] = group.PendingCharge{UID: pod.UID, Tenant: pod.Tenant, QuotaCharge: due(pod)}
+		charges[i] = group.PendingCharge{UID: pod.UID, Tenant: pod.Tenant, QuotaCharge: leastQuotaCharge(pod)}
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	why := nowhere(q.mu.quotas.Together(dues, need))
+	why := nowhere(q.mu.quotas.Together(charges, need))
 	if why.Refuses() && need > 1 {
 		why.Detail = fmt.Sprintf("%d pods of gang %s start together: %s", need, p.Gang.ID, why.Detail)
 	}
 	return why
 }
 
-// due returns a lower bound of the charge for a pod: on every node, the charge is at least this
-// amount. On some nodes it is larger, because the size of a part of a GPU depends on the node.
-func due(pod *sched.Pod) group.QuotaCharge {
+// leastQuotaCharge returns a lower bound of the charge for a pod: on every node, the charge is at
+// least this amount. On some nodes it is larger, because the size of a part of a GPU depends on the
+// node.
+func leastQuotaCharge(pod *sched.Pod) group.QuotaCharge {
 	switch {
 	case pod.GPUs.Count > 0 && len(pod.GPUs.Types) == 1:
 		return group.QuotaCharge{Type: pod.GPUs.Types[0], Group: pod.GPUs.Group, Milli: sched.MilliGPU(pod.GPUs.Count) * pod.GPUs.Milli}
