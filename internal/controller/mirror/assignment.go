@@ -113,8 +113,9 @@ func boundSince(pod *corev1.Pod) time.Time {
 	return time.Time{}
 }
 
-// ends returns when a bound pod ends at the latest: activeDeadlineSeconds after it was bound. The
-// kubelet begins to count slightly later. A zero time means that there is no deadline.
+// ends returns when the kubelet ends a bound pod: activeDeadlineSeconds after the pod was bound, or
+// slightly later, because the kubelet begins to count when it has accepted the pod. A zero time means
+// that there is no deadline.
 // Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/active_deadline.go.
 func ends(pod *corev1.Pod, since time.Time) time.Time {
 	deadline := pod.Spec.ActiveDeadlineSeconds
