@@ -92,7 +92,7 @@ cluster: image probe-image rig helm ## start the test cluster with Numalet insta
 
 ON_RIG = eval "$$(build/rig env)" && go
 E2E = test -tags e2e -count=1 -v -timeout 80m ./test/e2e -rig $(CURDIR)/build/rig -flavour
-LONG = Alone|ControllersKilled|Explicit|GPU|Kills|MigrateFromNVIDIA|NodeMetrics|Offline|Reboot|ResizeKilled|Storm|SwitchedOff|TakeOver|TwoSchedulers|Uninstall|Upgrade|WithoutNRI
+LONG = Alone|ControllersKilled|Explicit|GPU|Kills|NodeMetrics|Offline|Reboot|ResizeKilled|Storm|SwitchedOff|TakeOver|TwoSchedulers|Uninstall|Upgrade|WithoutNRI
 
 demo: cluster ## demonstrate the main features on the test cluster
 	$(ON_RIG) run ./test/demo -rig build/rig -flavour $(FLAVOUR)
@@ -100,7 +100,7 @@ demo: cluster ## demonstrate the main features on the test cluster
 e2e: rig ## end-to-end tests on a new test cluster
 	build/rig down
 	$(MAKE) cluster
-	$(ON_RIG) $(E2E) $(FLAVOUR) -skip '$(LONG)|Latency|ManyPods|RefusedStart|Skew|Wide'
+	$(ON_RIG) $(E2E) $(FLAVOUR) -skip '$(LONG)|Latency|ManyPods|Migrate|RefusedStart|Skew|Wide'
 	$(ON_RIG) test -tags e2e -count=1 -v ./test/e2e/admission
 
 e2e-systemd: rig ## the end-to-end tests for nodes with systemd and its cgroup driver
@@ -109,7 +109,8 @@ e2e-systemd: rig ## the end-to-end tests for nodes with systemd and its cgroup d
 	$(ON_RIG) $(E2E) systemd -run 'Publish|Policies|GiveBack|DaemonReload|SystemBus|AppArmor|Installer'
 	go test -tags e2e -count=1 -v ./internal/agent/containerd -run Real
 
-e2e-migrate: rig ## migrate a node with systemd from the kubelet's static policy to Numalet; 10 minutes
+e2e-migrate: rig ## build NVIDIA's device plugin and Koordinator, and migrate a node with systemd from each of them, and from the kubelet's static policy, to Numalet; 40 minutes
+	test/koordinator
 	build/rig down
 	$(MAKE) cluster FLAVOUR=systemd
 	$(ON_RIG) $(E2E) systemd -run Migrate
