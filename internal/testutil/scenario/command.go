@@ -147,7 +147,7 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// Int parses an integer that is a part of a word.
+// Int parses an integer in the text of a scenario.
 func Int(text string) int { return must(strconv.Atoi(text)) }
 
 // Duration parses a duration in the text of a scenario, such as 30m. It also accepts days, such as
