@@ -70,7 +70,7 @@ func checkQuantities(spec []byte) error {
 // begun to read, or a string or number that is a value in an object or list.
 type level struct {
 	object   bool
-	named    bool   // whether the next token is a value, because its name was just read; only for objects
+	named    bool   // whether the name of a field was just read, so that the next token is its value; only for objects
 	field    string // the name of the field whose value is read; in a list, the name of the field that has the list as its value
 	quantity bool   // whether the value is a quantity or contains quantities
 }
@@ -85,7 +85,7 @@ func (l *level) name(text string) bool {
 	return true
 }
 
-// next returns the level of the value that follows in the object or list.
+// next returns a level that describes the next value in the object or list l.
 func (l level) next() level {
 	return level{field: l.field, quantity: l.quantity || l.object && quantities[l.field]}
 }

@@ -191,8 +191,8 @@ func ParseAllocatedGPUs(annotations map[string]string) (ids []string) {
 	return ids
 }
 
-// ParseAllocated returns how many exclusive CPUs the device plugin allocated on each NUMA node,
-// from the annotations of a container. The result is empty if the container has no limits
+// ParseAllocated reads from the annotations of a container how many exclusive CPUs of each NUMA
+// node the kubelet allocated to the container. The result is empty if the container has no limits
 // numalet.dev/numa<ID>-cpu.
 func ParseAllocated(annotations map[string]string) map[topology.NodeID]int {
 	tokens := map[topology.NodeID]int{}

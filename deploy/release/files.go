@@ -99,8 +99,8 @@ func (o options) writeChart(c *helmchart.Chart) error {
 	return pack(filepath.Join(o.out, "numalet-"+c.Metadata.Version+".tgz"), entries)
 }
 
-// writeManifests writes a file with the objects that the chart installs by default, and their
-// namespace.
+// writeManifests writes two files: numalet.yaml, which has the objects that the chart installs by
+// default and the namespace of these objects, and namespace.yaml, which has only the namespace.
 func (o options) writeManifests(c *helmchart.Chart) error {
 	rendered, err := chart.Render(c, chart.Target{Release: "numalet", Namespace: "numalet-system"}, map[string]any{"image": map[string]any{"repository": o.image}})
 	if err != nil {

@@ -30,7 +30,7 @@ func (a *agent) newForeign() {
 	})
 }
 
-// exclusive returns the containers in the container runtime that have exclusive CPUs.
+// exclusive returns the containers with exclusive CPUs that the container runtime lists.
 func (a *agent) exclusive() (all []foreign.Container) {
 	for _, c := range a.node.Running() {
 		all = append(all, foreign.Container{Pod: c.Sandbox.Pod, Name: c.Name, ID: c.ID, Cgroup: c.Cgroup, CPUs: c.CPUs})
@@ -47,8 +47,8 @@ func (a *agent) held() (all []foreign.Name) {
 	return all
 }
 
-// foreignTimes returns, for each container, the time that others used on the container's exclusive
-// CPUs. The agent exports these times as a metric.
+// foreignTimes returns, for each container, the time that interrupts, kernel threads and other
+// processes used on the container's exclusive CPUs. The agent exports these times as a metric.
 func (a *agent) foreignTimes() (all []metrics.ForeignTime) {
 	for _, t := range a.foreign.Totals() {
 		bySource := map[string]time.Duration{}

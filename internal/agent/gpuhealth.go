@@ -69,9 +69,10 @@ func gpusHealthy(inventory *gpu.Inventory) []metav1.Condition {
 	return []metav1.Condition{condition}
 }
 
-// gpuUnhealthy returns the condition NumaletGPUUnhealthy of the Node. Its status is False if the
-// given condition GPUsHealthy of the NodeTopology is True, and the reverse; Unknown stays Unknown.
-// gpuUnhealthy returns nil if `healthy` is empty, as on a node without GPUs.
+// gpuUnhealthy returns the condition NumaletGPUUnhealthy of the Node. Its status is the opposite of
+// the status of the given condition GPUsHealthy of the NodeTopology: False for True, and True for
+// False. For Unknown, it is Unknown. gpuUnhealthy returns nil if `healthy` is empty, as on a node
+// without GPUs.
 func gpuUnhealthy(healthy []metav1.Condition) *corev1.NodeCondition {
 	if len(healthy) == 0 {
 		return nil

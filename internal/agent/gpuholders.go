@@ -29,7 +29,7 @@ const holdersInterval = 2 * time.Second
 // gpuHolders does not read this file, because its format is internal to the kubelet.
 type gpuHolders struct {
 	list    func(context.Context) ([]kubelet.PodDevices, error) // the devices that the kubelet lists
-	created func() []v1alpha1.GPUHolder                         // the pods with GPUs that package node knows, from created containers
+	created func() []v1alpha1.GPUHolder                         // the pods whose created containers have GPUs, from package node
 	pods    func() []*corev1.Pod                                // the pods of this node, from the API server
 	known   func() *gpu.Inventory
 	changed func() // called when the field `latest` has changed

@@ -98,10 +98,10 @@ func (c *Cgroups) Close() { c.units.close() }
 // the partition, the error wraps workload.ErrPartition, but the container is still limited to its
 // CPUs.
 //
-// For an exclusive container, Confine returns an error unless the container gets exactly the CPUs
-// of `decision`. A shared container may get only some of these CPUs, if a parent cgroup lacks the
-// others or if the others are offline. But if no CPU is left, Confine returns an error for a shared
-// container, too.
+// For a container with exclusive CPUs, Confine returns an error unless the container gets exactly
+// the CPUs of `decision`. A container on shared CPUs may get only some of the CPUs of `decision`,
+// if a parent cgroup lacks the others or if the others are offline. If it would get none of them,
+// Confine returns an error.
 //
 // With cgroup v2 and the kubelet's systemd cgroup driver, the container's systemd unit must have the
 // same CPUs as the cgroup. Otherwise the next daemon-reload reverts what Confine wrote

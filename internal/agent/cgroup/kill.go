@@ -11,10 +11,10 @@ import (
 // when the kernel next runs it, which takes longer if its CPUs are busy.
 const killTime = time.Second
 
-// Kill sends SIGKILL to all processes of a container, and waits until they have ended. It returns an
-// error if some have not ended after killTime. Kill needs the file cgroup.kill, which exists since
-// Linux 5.14, and only with cgroup v2. It sends no signals itself, because the agent has a PID
-// namespace of its own.
+// Kill ends all processes of a container, and waits until they have ended. It returns an error if
+// some have not ended after killTime. Kill writes the file cgroup.kill, and the kernel then sends
+// SIGKILL to the processes. The file exists since Linux 5.14, and only with cgroup v2. Kill cannot
+// send the signals itself, because the agent has a PID namespace of its own.
 func (c *Cgroups) Kill(target string) error {
 	at, err := locate(target)
 	if err == nil {

@@ -134,9 +134,10 @@ func (p partitions) is(group string, want workload.Partition) (bool, error) {
 // between it and the containers, if no container's partition has these CPUs any more.
 //
 // tidy leaves a CPU in these files until the kernel has returned the CPU to the root cgroup. Until
-// then, a partition may have the CPU although the partition's cgroup has been removed. Some kernels
-// would never return the CPU if tidy removed it from cpuset.cpus.exclusive of an ancestor before:
-// remote_partition_disable of Linux 6.12 computes from the ancestors which CPUs to return.
+// then, a partition may have the CPU although the partition's cgroup has been removed. If tidy
+// removed the CPU from cpuset.cpus.exclusive of an ancestor earlier, some kernels would never
+// return the CPU: remote_partition_disable of Linux 6.12 computes from the ancestors which CPUs to
+// return.
 func (p partitions) tidy(group string) error {
 	has, err := p.exclusive(group)
 	if err != nil || has.Empty() { // no partition can be below a cgroup without exclusive CPUs

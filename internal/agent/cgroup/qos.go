@@ -12,7 +12,7 @@ import (
 // the kernel intersects the cpuset of a cgroup with that of its parent. So one call of Confine, and
 // one request to systemd, change the CPUs of all containers of the class.
 //
-// With cgroup v1, QoSCgroups returns none: there, the cpuset of a cgroup can only shrink after the
+// With cgroup v1, QoSCgroups returns none: there, the cpuset of a cgroup cannot shrink before the
 // cpusets of all cgroups below it have shrunk.
 func (c *Cgroups) QoSCgroups() []string {
 	if _, v2 := c.tree.(unified); !v2 {

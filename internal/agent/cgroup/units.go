@@ -45,7 +45,8 @@ const maxRound = 16
 
 // answerTime is the time in which systemd must answer at least one request to count as ready. A
 // hook that waited long for its turn may have less time left. If systemd answers no request in this
-// shorter time, the hook does not show whether systemd answers. The next call of retry shows it.
+// shorter time, this shows nothing about systemd, so the result of the method `ready` does not
+// change.
 const answerTime = time.Second
 
 // units tells systemd which properties each unit should have. It remembers which properties systemd
@@ -130,9 +131,9 @@ func (u *units) invalidate(unit string) {
 	delete(u.mu.acknowledged, unit)
 }
 
-// pending returns the requests to send to systemd, at most as many as the parameter `limit` says. It
-// also forgets which properties systemd acknowledged for the units of these requests, because it is
-// unknown which properties these units have until systemd answers.
+// pending returns the requests to send to systemd, at most as many as the parameter `limit` says.
+// It also forgets which properties systemd acknowledged for the units of these requests. Until
+// systemd answers, it is unknown which properties these units have.
 //
 // The newest requests come first, and those that were already sent come last. So the request for a
 // new sandbox does not wait until systemd has handled a long list of older requests. Until systemd

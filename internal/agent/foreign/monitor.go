@@ -39,7 +39,7 @@ type Container struct {
 // Options are the options of New.
 type Options struct {
 	Proc fs.FS // the host's /proc
-	// Containers returns the containers in the container runtime that have exclusive CPUs,
+	// Containers returns the containers with exclusive CPUs that the container runtime lists,
 	// including containers that have exited.
 	Containers func() []Container
 	// Held returns the names of all containers that hold exclusive CPUs, including containers that

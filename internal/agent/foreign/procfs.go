@@ -80,7 +80,7 @@ func (p *procfs) task(pid string) (cputime.Task, error) {
 	return cputime.ParseTask(string(text))
 }
 
-// ended reports whether a process ended before its file was opened or read.
+// ended reports whether err means that a process ended before its file in /proc was opened or read.
 func ended(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH)
 }

@@ -87,10 +87,10 @@ func asUpdates(specs []workload.Spec) []*api.ContainerUpdate {
 	return updates
 }
 
-// StartContainer is called when the container's cgroup exists, but its program does not run yet. The
-// only process in the cgroup is that of the OCI runtime, which waits for the start. If
-// StartContainer returns an error, the container does not start. With CRI-O, this is so only because
-// of preventStart.
+// StartContainer is called when the container's cgroup exists, but the container's program does not
+// run yet. The only process in the cgroup is that of the OCI runtime, which waits for the start. If
+// StartContainer returns an error, the container does not start. With CRI-O, this is so only
+// because of preventStart.
 func (p *plugin) StartContainer(ctx context.Context, pod *api.PodSandbox, container *api.Container) (err error) {
 	defer p.preventStart(pod, container, &err) // runs after `end`, which turns a panic into an error
 	ctx, end := p.hook(ctx, "StartContainer", containerOf(pod, container)...)

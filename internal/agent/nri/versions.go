@@ -58,7 +58,7 @@ func asTag(version string) string {
 	return "v" + strings.TrimPrefix(version, "v")
 }
 
-// These are the names that the supported container runtimes give NRI plugins.
+// These are the names by which the supported container runtimes identify themselves to NRI plugins.
 const (
 	containerd = "containerd"
 	crio       = "cri-o"

@@ -50,8 +50,8 @@ func translate(group cgroup.PodCgroup, pod *corev1.Pod) ([]workload.Sandbox, []w
 }
 
 // mayRequest reports whether the pod may request exclusive CPUs. It also returns true if the
-// request is invalid, and for a pod with the annotation numalet.dev/placement, which says how many
-// exclusive CPUs numalet-controller decided to give each container.
+// request is invalid, and for a pod with the annotation numalet.dev/placement, in which
+// numalet-controller writes how many exclusive CPUs each container gets.
 func mayRequest(pod *corev1.Pod) bool {
 	request, err := v1alpha1.ReadCPURequest(pod)
 	return err != nil || request.Form != v1alpha1.None || v1alpha1.MayRequest(pod.Annotations)

@@ -114,11 +114,12 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// watchDirs watches the cgroup directories that exist now. It lists the directories again until all
-// listed ones are watched already. Otherwise it would miss the cgroup of a pod that is created after
-// the list was made, but before the parent directory is watched. For the same reason, watchDirs must
-// be called before synchronize. In the opposite order, synchronize would not list a cgroup that is
-// created between the two calls, and this cgroup would cause no event.
+// watchDirs watches the cgroup directories that exist now. It lists the directories repeatedly,
+// until a list has only directories that were already watched. Otherwise it would miss the cgroup
+// of a pod that is created after the list was made, but before the parent directory is watched. For
+// the same reason, watchDirs must be called before synchronize. In the opposite order, synchronize
+// would not list a cgroup that is created between the two calls, and this cgroup would cause no
+// event.
 func (w *Watcher) watchDirs(changes *fsnotify.Watcher) error {
 	for {
 		dirs, err := w.o.Cgroups.Dirs()
@@ -132,9 +133,10 @@ func (w *Watcher) watchDirs(changes *fsnotify.Watcher) error {
 	}
 }
 
-// addAll watches the given directories. It reports whether one of them was not watched before. It
-// skips directories that were removed since they were listed. After another error, such as too many
-// watches, it continues with the other directories, and returns the last such error.
+// addAll watches the given directories. It reports whether it added a directory that was not
+// watched before. It skips directories that were removed since they were listed. After another
+// error, such as too many watches, it continues with the other directories, and returns the last
+// such error.
 func addAll(changes *fsnotify.Watcher, dirs []string) (added bool, failed error) {
 	watched := changes.WatchList()
 	for _, dir := range dirs {
