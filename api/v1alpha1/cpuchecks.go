@@ -103,9 +103,9 @@ func checkGuaranteed(pod *corev1.Pod, containers []PodContainer) error {
 	return nil
 }
 
-// checkEqual refuses a container that has no limit for the resource, or a request that
-// differs from the limit. A missing request counts as equal to the limit, because the
-// API server sets it to the limit.
+// checkEqual refuses a container if it has no limit for the resource, or if its request differs
+// from the limit. A missing request counts as equal to the limit, because the API server sets it to
+// the limit.
 func (c PodContainer) checkEqual(name corev1.ResourceName) error {
 	limit, ok := c.Resources.Limits[name]
 	if !ok || limit.Sign() <= 0 {

@@ -48,8 +48,8 @@ const (
 
 // MaxExclusiveContainers is how many containers with exclusive CPUs a pod may have. The limit keeps
 // scheduling fast, because the time to place a pod on a node grows at least with the square of this
-// number. The number of CPUs of a node does not limit the number of init containers, because they
-// run one after another and can use the same CPUs.
+// number. Without the limit, a pod could have any number of init containers with exclusive CPUs,
+// because init containers run one after another and can use the same CPUs.
 const MaxExclusiveContainers = 64
 
 // CPURequest is a pod's request for exclusive CPUs. The zero value means that the pod

@@ -18,9 +18,9 @@ import (
 type gpuCondition struct {
 	known func() *gpu.Inventory
 	set   func(context.Context, *corev1.NodeCondition) error // sets the condition, or removes it if the parameter is nil
-	// firstAfter is how long `run` waits for the first inventory, the list of the node's GPUs.
-	// During this time, a condition that a former process of the agent has set stays. Without the
-	// wait, each restart of the agent would remove the condition for a moment.
+	// firstAfter is how long `run` waits for the first inventory, the list of the node's GPUs. During
+	// this time, the condition stays as an earlier process of the agent has set it. Without the wait,
+	// each restart of the agent would remove the condition for a moment.
 	firstAfter time.Duration
 	wake       chan struct{}
 }

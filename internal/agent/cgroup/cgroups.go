@@ -183,7 +183,7 @@ func (c *Cgroups) Persist(ctx context.Context) error { return c.units.persist(ct
 func (c *Cgroups) PersistLater() { c.units.persistLater() }
 
 // Due returns a channel that has a value after each call of PersistLater, and after a call of Retry
-// that left requests to the next call. Whoever receives the value must call Retry.
+// that left some requests pending. Whoever receives the value must call Retry.
 func (c *Cgroups) Due() <-chan struct{} { return c.units.soon }
 
 // Retry does what Persist does, but sends only some of the requests if many are pending. It then

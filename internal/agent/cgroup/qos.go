@@ -28,7 +28,7 @@ func (c *Cgroups) QoSCgroups() []string {
 }
 
 // Limits reports whether the kernel limits the pods in the cgroup of a QoS class to the given CPUs,
-// and whether this is also true after systemd has written the cgroup again. systemd does that at a
+// and will still do so after systemd has written the cgroup again. systemd does that at a
 // daemon-reload, and also when the kubelet changes another property of the class, such as its CPU
 // weight. Limits returns false if it cannot read the cgroup, and for the cgroup "".
 func (c *Cgroups) Limits(class string, to cpuset.Set) bool {

@@ -69,7 +69,7 @@ type Installer struct {
 	files files
 }
 
-// New returns an Installer for the node in o.
+// New returns an Installer for the node that o describes.
 func New(o Options) *Installer {
 	if o.step == nil {
 		o.step = func(string) {}
@@ -85,10 +85,10 @@ func New(o Options) *Installer {
 
 // Install makes containerd require the agent, and restarts containerd with the new configuration.
 // It returns nil when containerd and the agent work with this configuration. If they do not work,
-// Install restores the old configuration. If it cannot complete this, the next call of Install
-// does. If containerd already requires the agent, because an earlier call succeeded or an
-// administrator configured it, Install only checks that containerd answers. When ctx ends, Install
-// leaves everything as it is, and the next call continues.
+// Install restores the old configuration. If it cannot finish this, the next call of Install
+// continues with it. If containerd already requires the agent, because an earlier call succeeded or
+// an administrator configured it, Install only checks that containerd answers. When ctx ends,
+// Install leaves everything as it is, and the next call continues.
 func (i *Installer) Install(ctx context.Context) error {
 	j, at, err := i.load(ctx)
 	if err != nil {
@@ -216,9 +216,9 @@ func (i *Installer) begin(ctx context.Context, at place, j journal) error {
 	if err := errors.Join(i.Serves(ctx), i.Connected(ctx), i.Tolerated(ctx)); err != nil {
 		return err
 	}
-	// If the drop-in file exists, but the journal is lost, the running containerd may have been
-	// started before the file was written, for example by hand. So containerd is restarted once even
-	// if nothing changes.
+	// If the drop-in file exists, but there is no journal, containerd may not have read the file yet,
+	// for example because somebody wrote it by hand while containerd was running. So containerd is
+	// restarted once even if no file changes.
 	j = journal{Phase: restarting, Attempt: i.Attempt, MadeDir: j.MadeDir, Place: at}
 	if !before.Requires() {
 		if j, err = i.write(ctx, j, before); err != nil {

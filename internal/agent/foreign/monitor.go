@@ -72,7 +72,7 @@ type Total struct {
 	Container string
 	cputime.Foreign
 	Recent cputime.Foreign // the foreign time within Options.Window
-	Noisy  bool            // the share of Recent has reached Options.Threshold, and since then has not fallen below half of Threshold
+	Noisy  bool            // the share of foreign time has reached Options.Threshold, and since then has not fallen below half of Threshold
 }
 
 // Monitor measures the foreign time of the containers with exclusive CPUs on this node.

@@ -29,7 +29,7 @@ type Saved struct {
 	Files  steering.State `json:"files"`
 }
 
-// Store stores the state on disk. Save returns when the state is durable.
+// Store keeps a value of the type Saved on disk. Save returns when the value is durable.
 type Store interface {
 	Load() (Saved, error)
 	Save(Saved) error

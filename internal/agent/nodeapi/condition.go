@@ -13,16 +13,16 @@ import (
 	nodeutil "k8s.io/component-helpers/node/util"
 )
 
-// SetNodeCondition sets the condition of the given type of the node to the status, reason and
-// message of `want`. If `want` is nil, it removes the condition. It writes nothing if the node is
-// already as wanted, so that repeated calls cost only a read. Like the kubelet, it sets
-// LastHeartbeatTime at each write, and LastTransitionTime only if the status changes.
+// SetNodeCondition sets the node's condition of the given type to the status, reason and message of
+// `want`. If `want` is nil, it removes the condition. It writes nothing if the node is already as
+// wanted, so that repeated calls cost only a read. Like the kubelet, it sets LastHeartbeatTime at
+// each write, and LastTransitionTime only if the status changes.
 //
 // The patch has only this condition. A strategic merge patch merges the list of conditions by type,
 // so the conditions of the kubelet and of other programs stay as they are.
 func SetNodeCondition(ctx context.Context, client kubernetes.Interface, node string, kind corev1.NodeConditionType, want *corev1.NodeCondition, now time.Time) error {
-	// Without ResourceVersion "0", the answer does not come from the API server's cache, which
-	// could lack this program's last write and show the former status.
+	// The request does not have ResourceVersion "0". With it, the API server would answer from its
+	// cache, which could lack this program's last write and show the former status.
 	found, err := client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("get node %q: %w", node, err)

@@ -17,8 +17,9 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// Groups is a cache of the GPUGroups of the whole cluster. It does not select those of the node,
-// because the API server cannot select GPUGroups by node, and a cluster has few GPUGroups.
+// Groups is a cache of the GPUGroups of the whole cluster. It is not limited to those of the
+// agent's node, because the API server cannot select GPUGroups by node, and a cluster has few
+// GPUGroups.
 type Groups struct{ informer cache.SharedIndexInformer }
 
 // NewGroups returns a cache that stays empty until Run is called.
