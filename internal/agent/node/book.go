@@ -77,9 +77,9 @@ func (b *book) enter(h Held) {
 	b.held[h.Grant.UID] = h
 }
 
-// replaceOffline replaces those CPUs of a pod that are offline by free CPUs of the same NUMA node.
-// If there are not enough free CPUs, the pod still holds some of the offline CPUs. replaceOffline
-// returns a function that undoes the change, or nil if nothing has changed.
+// replaceOffline replaces the offline CPUs of a pod with free CPUs of the same NUMA node. If there
+// are not enough free CPUs, the pod still holds some of the offline CPUs. replaceOffline returns a
+// function that undoes the change, or nil if nothing has changed.
 func (b *book) replaceOffline(uid string) (undo func()) {
 	for _, before := range b.of(uid) {
 		after, earlier := before, undo
@@ -117,9 +117,9 @@ func (b *book) holder(uid, container string) (Held, pool.Claim, bool) {
 	return Held{}, pool.Claim{}, false
 }
 
-// change changes a grant. The parameter `before` is the grant until now, and the parameter `by` is
-// the function that makes the change in the ledger. change returns a function that undoes the
-// change. If `by` returns an error, change undoes what `by` has already changed.
+// change changes a grant. The parameter `before` is the grant before the change, and the parameter
+// `by` is the function that makes the change in the ledger. change returns a function that undoes
+// the change. If `by` returns an error, change undoes what `by` has already changed.
 func (b *book) change(before Held, by func(l *pool.Ledger, uid string) (pool.Grant, error)) (undo func(), err error) {
 	undo = func() { _ = b.restore(before) } // cannot fail: the CPUs have not been given to another pod meanwhile
 	after := before

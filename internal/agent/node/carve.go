@@ -188,7 +188,8 @@ type sharer struct{ name, cgroup, containerID string }
 
 // sharers returns the cgroups whose cpusets limit all sandboxes and shared containers. These are
 // the cgroups of QoS classes, and the cgroups of those sandboxes and shared containers that are in
-// no cgroup of a QoS class. A QoS class whose cgroup does not exist has no processes.
+// no cgroup of a QoS class. If the cgroup of a QoS class does not exist, the result lacks it, because
+// the class then has no processes.
 func (n *Node) sharers() []sharer {
 	var all []sharer
 	for _, class := range n.env.Cgroups.QoSCgroups() {

@@ -64,13 +64,13 @@ func (n *Node) unstarted(shared cpuset.Set) cpuset.Set {
 // a container that was created while the agent was down has all CPUs.
 //
 // After an error of Start, a container of a pod with restartPolicy Never does not start again.
-// After an error of Create, the kubelet tries again with any restartPolicy. So Create does as much
-// as possible of what can fail. If Start cannot write the cgroup of a shared container, it returns
-// no error as long as the CPUs in the container's spec are shared. If Start cannot write the cgroup
-// of an exclusive container, it returns no error only under three conditions: the cgroup does not
-// exist yet, the spec has only the container's exclusive CPUs, and the cgroup need not become a
-// partition. If Start cannot write the cgroup of a QoS class, it returns no error as long as this
-// cgroup has only shared CPUs.
+// After an error of Create, the kubelet tries again with any restartPolicy. So as many as possible
+// of the steps that can fail are in Create. If Start cannot write the cgroup of a shared container,
+// it returns no error as long as the CPUs in the container's spec are shared. If Start cannot write
+// the cgroup of an exclusive container, it returns no error only under three conditions: the cgroup
+// does not exist yet, the spec has only the container's exclusive CPUs, and the cgroup need not
+// become a partition. If Start cannot write the cgroup of a QoS class, it returns no error as long
+// as this cgroup has only shared CPUs.
 func (n *Node) Start(ctx context.Context, c workload.Container) error {
 	return n.reportRefusal(ctx, c, n.start(ctx, c), n.afterFailedStart(c))
 }

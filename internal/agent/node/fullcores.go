@@ -8,12 +8,12 @@ import (
 
 // reserveWholeCores reserves the CPUs of a pod that numalet-controller did not place. With the flag
 // --full-cores, it refuses a pod that would hold only some CPUs of a core. The kubelet's option
-// full-pcpus-only does the same. The reason is that no other pod may use the remaining CPUs of the
-// core, but the kubelet counts single CPUs. So the kubelet could admit another pod for these CPUs,
-// and that pod could not start. The device plugin cannot prevent this, because a device plugin
-// cannot change the kubelet's own count of CPUs. If numalet-controller placed a pod, it does no
-// harm that the pod holds only some CPUs of a core, because the controller counts the whole core as
-// used. Callers hold n.mu.
+// full-pcpus-only does the same. The reason for the refusal is that no other pod may use the
+// remaining CPUs of the core, but the kubelet counts them as free. So the kubelet could admit
+// another pod for these CPUs, and that pod could not start. The device plugin cannot prevent this,
+// because a device plugin cannot change the kubelet's own count of CPUs. If numalet-controller
+// placed a pod, it does no harm that the pod holds only some CPUs of a core, because the controller
+// counts the whole core as used. Callers hold n.mu.
 func (n *Node) reserveWholeCores(c workload.Container, p pool.Pod) (undo func(), err error) {
 	if undo, err = n.reserve(c, p); err != nil {
 		return nil, err

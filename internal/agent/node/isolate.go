@@ -9,7 +9,7 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// PartlyIsolatedReason is the reason of the events on a pod that report that this node's kernel
+// PartlyIsolatedReason is the reason of an event on a pod. The event says that this node's kernel
 // cannot keep all other processes off the pod's exclusive CPUs.
 const PartlyIsolatedReason = "NumaletPartlyIsolated"
 
@@ -38,7 +38,7 @@ func (n *Node) partition(s workload.Sandbox) workload.Partition {
 	return workload.NoPartition
 }
 
-// checkIsolation refuses a pod that requests isolation if this node cannot isolate CPUs.
+// checkIsolation refuses a request for isolation if this node cannot isolate CPUs.
 func (n *Node) checkIsolation(request v1alpha1.CPURequest) error {
 	if !request.Isolated {
 		return nil
@@ -64,8 +64,8 @@ func (n *Node) isolate(ctx context.Context) error {
 	return nil
 }
 
-// notePartlyIsolated writes an event on a pod that requests isolation if the kernel can make no
-// partitions. Callers hold n.mu.
+// notePartlyIsolated writes an event on the sandbox's pod if the pod requests isolation but the
+// kernel can make no partitions. Callers hold n.mu.
 func (n *Node) notePartlyIsolated(s workload.Sandbox) {
 	if isolates(s) && !n.env.Isolator.Partitions() {
 		n.env.Events.Note(s.Pod, PartlyIsolatedReason, fmt.Sprintf(
@@ -82,7 +82,7 @@ func (n *Node) assertPartitions(ctx context.Context) {
 	for _, p := range n.mu.pods {
 		for _, c := range p.containers {
 			if d := n.decide(c); d.Partition != workload.NoPartition {
-				_ = n.reportRefusal(ctx, c, n.assert(ctx, c, d), notIsolated) // the returned error would fail an operation of the container runtime, and none is in progress
+				_ = n.reportRefusal(ctx, c, n.assert(ctx, c, d), notIsolated) // the returned error would make an operation of the container runtime fail, but no operation is in progress
 			}
 		}
 	}

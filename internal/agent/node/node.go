@@ -44,8 +44,8 @@ type Node struct {
 		// unconfined is true if the last write of the shared CPUs failed for the cgroup of any
 		// sandbox or shared container.
 		unconfined bool
-		// narrow is true if there may be containers or sandboxes in cgroups of QoS classes that
-		// have cpusets of their own (see widenSharers).
+		// narrow is true if containers or sandboxes in the cgroups of QoS classes may have cpusets
+		// of their own (see widenSharers).
 		narrow bool
 	}
 }

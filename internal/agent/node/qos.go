@@ -12,11 +12,11 @@ import (
 )
 
 // Only a Guaranteed pod can have exclusive CPUs. So all containers in the cgroups of the QoS classes
-// Burstable and BestEffort are shared containers. Where the kernel limits them all by the cpuset of
-// the cgroup of their class (Cgroups.QoSCgroups), the agent sets this cpuset, and leaves the
-// cpusets of the pods and containers in it unset. So the time to move shared containers off CPUs
-// does not depend on the number of these pods. And a pod that starts while the agent is down cannot
-// run on exclusive CPUs.
+// Burstable and BestEffort are shared containers. If the cpuset of such a cgroup limits all
+// containers in the cgroup (see Cgroups.QoSCgroups), the agent sets this cpuset, and leaves the
+// cpusets of the pods and containers in the cgroup unset. So the time to move shared containers off
+// CPUs does not depend on the number of these pods. And a pod of these classes that starts while
+// the agent is down cannot run on exclusive CPUs.
 
 // qosCgroup returns the cgroup of the QoS class that limits the containers of a pod to the shared
 // CPUs. It returns "" if the containers have cpusets of their own.
@@ -71,9 +71,9 @@ func (n *Node) widenSharers(ctx context.Context) {
 // it. With a smaller cpuset, its processes would never get the CPUs that become shared later. If no
 // cpuset is set, widen does nothing. The cpuset was set by another program, or by Create, RunSandbox
 // or an agent of an earlier release, when the cgroup of the class did not limit its containers yet.
-// If the cgroup of the class still does not limit them, only their own cpusets keep
-// them off exclusive CPUs. In this case, widen leaves the cpuset as it is, and sets n.mu.narrow, so
-// that widenSharers tries again later.
+// If the cgroup of the class still does not limit them, only their own cpusets keep them off
+// exclusive CPUs. In this case, widen leaves the cpuset as it is, and sets n.mu.narrow, so that
+// widenSharers tries again later.
 //
 // widen does not empty the cpuset instead, because Linux 6.1 refuses that for a cgroup with
 // processes (ENOSPC). It writes the cpuset even if the cpuset already has all CPUs, because systemd

@@ -13,8 +13,8 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// ResizedReason is the reason of the events on a pod that report that a container was resized in
-// place.
+// ResizedReason is the reason of an event on a pod. The event says that a container of the pod was
+// resized in place.
 const ResizedReason = "NumaletResized"
 
 // confirmation is how long the container runtime may take to call Updated. With this call, the
@@ -84,7 +84,7 @@ func refusal(c workload.Container, claim pool.Claim, to size, why error) string 
 	return fmt.Sprintf("container %q keeps its exclusive CPUs (%s) and cannot have %s: %s; set it to %s again", c.Name, claim.CPUs, to, why, was)
 }
 
-// String returns "cpu 4" or "cpu 4, memory 1Gi".
+// String returns the size for a message, such as "cpu 4" or "cpu 4, memory 1Gi".
 func (s size) String() string {
 	text := fmt.Sprintf("cpu %d", s.cpus)
 	if s.memory > 0 {

@@ -94,7 +94,7 @@ func (n *Node) reconcile(ctx context.Context) {
 	}
 	for _, c := range n.running() {
 		if err := n.adopt(c); err != nil {
-			_ = n.reportRefusal(ctx, c, err, keepsRunning) // the returned error would fail an operation of the container runtime, and none is in progress
+			_ = n.reportRefusal(ctx, c, err, keepsRunning) // the returned error would make an operation of the container runtime fail, but no operation is in progress
 		}
 	}
 	n.replaceOffline(ctx)

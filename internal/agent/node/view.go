@@ -12,8 +12,8 @@ type View struct {
 	Shared    cpuset.Set
 	Exclusive cpuset.Set
 	// Numbers of CPUs, for each NUMA node that has CPUs. Capacity counts the online CPUs, and
-	// Allocatable counts the online CPUs that may become exclusive. Available counts those of them
-	// that are free.
+	// Allocatable counts the online CPUs that may become exclusive. Available counts the
+	// allocatable CPUs that are free.
 	Capacity, Allocatable, Available map[topology.NodeID]int
 	// Bytes of memory that containers can bind, for each NUMA node that has CPUs. AllocatableMemory
 	// is how much all containers together can bind, and AvailableMemory is how much of this is

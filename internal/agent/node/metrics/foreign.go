@@ -21,8 +21,8 @@ type ForeignTime struct {
 // container no longer holds exclusive CPUs, Foreign stops exporting time series for the container.
 type Foreign struct{ Times func() []ForeignTime }
 
-// Describe sends no descriptors. The Prometheus client library then checks only at each scrape
-// that the metrics of Collect are valid.
+// Describe sends no descriptors. The Prometheus client library then checks the metrics of Collect
+// at each scrape instead of at the registration.
 func (Foreign) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.

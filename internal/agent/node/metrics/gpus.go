@@ -11,8 +11,8 @@ import (
 // label, each change of the reason would start a new time series.
 type GPUs struct{ Inventory func() *gpu.Inventory }
 
-// Describe sends no descriptors. The Prometheus client library then checks only at each scrape
-// that the metrics of Collect are valid.
+// Describe sends no descriptors. The Prometheus client library then checks the metrics of Collect
+// at each scrape instead of at the registration.
 func (GPUs) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.

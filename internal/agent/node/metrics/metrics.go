@@ -101,8 +101,8 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
 }
 
-// Describe sends no descriptors. The Prometheus client library then checks only at each scrape that
-// the metrics of Collect are valid.
+// Describe sends no descriptors. The Prometheus client library then checks the metrics of Collect
+// at each scrape instead of at the registration.
 func (Holdings) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
