@@ -22,7 +22,7 @@ type gpuPublisher struct {
 	source  *kubelet.GPUs
 	pods    *nodeapi.Pods   // nil if gpuPublisher does not need this node's pods
 	groups  *nodeapi.Groups // nil without a controller
-	changed func()          // is called when the devices may have changed; must be set before the functions that the method `parts` returns run
+	changed func()          // is called when the devices may have changed; must be set before any function in the result of the method `parts` is called
 }
 
 func newGPUPublisher(cfg config.DevicePlugin, log logr.Logger) (*gpuPublisher, error) {
@@ -85,7 +85,7 @@ func (g *gpuPublisher) watchGroups(cfg config.DevicePlugin) error {
 	return nil
 }
 
-// parts returns the functions that the program runs until it ends.
+// parts returns functions, which run until the program ends.
 func (g *gpuPublisher) parts() []func(context.Context) error {
 	parts := []func(context.Context) error{g.client.Run}
 	if g.pods != nil {
@@ -97,7 +97,8 @@ func (g *gpuPublisher) parts() []func(context.Context) error {
 	return parts
 }
 
-// checks returns the readiness checks.
+// checks returns the readiness checks of the GPUs and, if the device plugin watches this node's
+// pods, of the pods.
 func (g *gpuPublisher) checks() []telemetry.Check {
 	all := []telemetry.Check{{Name: "GPUs", Ready: g.client.Ready}}
 	if g.pods == nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // onlineFile lists the online CPUs. The device plugin publishes one device for each online CPU of a
-// NUMA node. While a machine runs, nothing else than this list changes the number of devices.
+// NUMA node. While a machine runs, the number of devices changes only when this list changes.
 // Source: https://docs.kernel.org/admin-guide/cputopology.html
 const onlineFile = "sys/devices/system/cpu/online"
 

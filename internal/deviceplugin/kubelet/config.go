@@ -34,7 +34,7 @@ type Config struct {
 // the files of the kubelet's drop-in directory and of its subdirectories, in lexical
 // order, as the kubelet does. A later file overrides the earlier ones. If dropIns is "",
 // there is no drop-in directory. ReadConfig skips unknown keys, because the kubelet can be
-// newer than this program. It does not know the flags of the kubelet.
+// newer than this program. The result lacks settings that the kubelet gets from its flags.
 // Source: https://kubernetes.io/docs/tasks/administer-cluster/kubelet-config-file/
 func ReadConfig(file, dropIns string) (Config, error) {
 	files, err := configFiles(file, dropIns)

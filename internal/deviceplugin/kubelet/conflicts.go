@@ -20,7 +20,7 @@ func (c Conflict) Is(target error) bool {
 	return target == ErrStaticCPUManager && c.Reason == CPUManagerStatic
 }
 
-// Reasons of conflicts.
+// These are the values of Conflict.Reason.
 const (
 	CPUManagerStatic    = "CPUManagerStatic"
 	MemoryManagerStatic = "MemoryManagerStatic"

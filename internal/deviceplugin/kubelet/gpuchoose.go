@@ -13,12 +13,12 @@ import (
 )
 
 // choose returns the devices that the controller chose for the container. If the controller made no
-// choice, it returns the best-connected GPUs, or shares and slices of as few GPUs as possible. It
-// leaves out shares of a GPU that is allocated whole, and whole GPUs of which a share is allocated.
-// The kubelet can still offer these, because it may not have received the list yet in which they
-// are unhealthy. If too few devices remain, choose returns only those that the kubelet requires
-// (MustIncludeDeviceIDs). The kubelet then picks the rest itself, and the method `allocate` refuses
-// devices that conflict.
+// choice, choose returns the best-connected GPUs, or shares and slices of as few GPUs as possible.
+// It then leaves out shares of a GPU that is allocated whole, and whole GPUs of which a share is
+// allocated. The kubelet can still offer these devices, because it may not have received the list
+// yet in which they are unhealthy. If too few devices remain, choose returns only those that the
+// kubelet requires (MustIncludeDeviceIDs). The kubelet then picks the rest itself, and the method
+// `allocate` refuses devices that conflict.
 func (g *GPUs) choose(ctx context.Context, resource string, r *pluginapi.ContainerPreferredAllocationRequest) []string {
 	d := g.Decider.decide(ctx, asRequest(resource, r))
 	if d.ids != nil {

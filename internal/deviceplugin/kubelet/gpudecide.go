@@ -15,7 +15,7 @@ import (
 )
 
 // informerDelay is the timeout of the method `decide`. The method first waits until the kubelet
-// answers with its list of pods. If the informer does not have the pod yet that the kubelet admits,
+// answers with its list of pods. If the informer does not yet have the pod that the kubelet admits,
 // the method then waits for the informer. The kubelet and the informer both watch the API server,
 // and the kubelet may see the pod first.
 const informerDelay = time.Second

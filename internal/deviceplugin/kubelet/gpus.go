@@ -35,10 +35,11 @@ type GPUOptions struct {
 	Now      func() time.Time
 }
 
-// GPUs is the Source of a node's GPUs: whole GPUs as Resource, their shares as
-// Resource.shared, and MIG slices by their profiles, such as nvidia.com/mig-1g.10gb.
-// A device ID is a UUID, or "UUID::0" for the first share of a GPU. NVIDIA's own device plugin
-// uses the same IDs, so monitoring tools understand them.
+// GPUs is the Source of a node's GPUs. Whole GPUs are devices of the resource in the field Resource.
+// Shares of GPUs are devices of the resource with this name and the suffix ".shared". MIG slices
+// are devices of one resource per profile, such as nvidia.com/mig-1g.10gb. A device ID is a UUID,
+// or "UUID::0" for the first share of a GPU. NVIDIA's own device plugin uses the same IDs, so
+// monitoring tools understand them.
 //
 // If GPUs have shares, each GPU is offered both as a whole and in shares. While a GPU is allocated
 // whole, its shares are listed as unhealthy. While a share is allocated, the whole GPU is listed as
@@ -94,9 +95,9 @@ func (g *GPUs) inUse(id string) bool {
 	return allocated || g.mu.held[id]
 }
 
-// sharesInUse reports whether a container has a share of a GPU. The number of the share may be
-// higher than those that are offered now, if the GPU had more shares before the last restart of the
-// device plugin. Callers hold g.mu.
+// sharesInUse reports whether a container has a share of a GPU. The number of this share may be
+// higher than that of any share that is offered now, if the GPU had more shares before the last
+// restart of the device plugin. Callers hold g.mu.
 func (g *GPUs) sharesInUse(uuid string) bool {
 	is := func(id string) bool { return isShare(id) && v1alpha1.GPUOf(id) == uuid }
 	for id := range g.mu.allocated {

@@ -40,7 +40,7 @@ func (p *Publisher) runSession(ctx context.Context, hints <-chan struct{}) error
 	if p.refresh(ctx); p.listError != nil {
 		return p.listError
 	}
-	// 3. Serve the sockets before registering, because the kubelet calls them before
+	// 3. Serve the sockets before registering, because the kubelet connects to them before
 	//    Register returns.
 	s := &session{dropped: make(chan *plugin)}
 	defer s.close()
@@ -78,7 +78,7 @@ func (p *Publisher) serveNew(s *session) ([]*server, error) {
 	return s.servers[before:], nil
 }
 
-// registerAll registers the resources of these servers of the session.
+// registerAll registers the resources of the given servers, which belong to the session s.
 func (p *Publisher) registerAll(ctx context.Context, s *session, servers []*server) error {
 	if err := p.conflict(); err != nil {
 		p.Log.Info("replacing the registration of another device plugin", "reason", err.Error())
@@ -126,8 +126,8 @@ func (p *Publisher) follow(ctx context.Context, s *session, hints <-chan struct{
 }
 
 // update lists the devices again and publishes changes. It registers new resources, and leaves the
-// streams of the others open: when a stream ends, the kubelet counts all devices of the resource as
-// unhealthy, and rejects pods that request them, until the resource is registered again.
+// streams of the other resources open: when a stream ends, the kubelet counts all devices of the
+// resource as unhealthy, and rejects pods that request them, until the resource is registered again.
 func (p *Publisher) update(ctx context.Context, s *session) error {
 	p.refresh(ctx)
 	servers, err := p.serveNew(s)

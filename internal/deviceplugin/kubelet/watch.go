@@ -7,12 +7,12 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// watchFile returns a channel that receives a value when the file with the given path may have been
-// created, removed or replaced, until ctx ends. Without this channel, the Publisher would notice
-// such changes only at the next tick. If the directory of the file cannot be watched, for example
-// because it does not exist yet or no inotify watches are left, the channel receives nothing, and
-// watchFile also returns an error. The Publisher then notices changes only at the ticks, so the
-// caller only logs this error.
+// watchFile returns a channel. Until ctx ends, the channel receives a value when the file with the
+// given path may have been created, removed or replaced. Without this channel, the Publisher would
+// notice such changes only at the next tick. If the directory of the file cannot be watched, for
+// example because it does not exist yet or no inotify watches are left, the channel receives
+// nothing, and watchFile also returns an error. The caller only logs this error, because the
+// Publisher then still notices changes at the ticks.
 func watchFile(ctx context.Context, path string) (<-chan struct{}, error) {
 	hints := make(chan struct{}, 1)
 	watcher, err := fsnotify.NewWatcher()

@@ -7,5 +7,5 @@
 // no lines for some time knows that the GPUs are not monitored.
 //
 //	server.Publish(inventory)    // numalet-nvml
-//	inventory := client.Latest() // the others
+//	inventory := client.Latest() // the agent and the device plugin
 package gpufeed

@@ -90,8 +90,8 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 }
 
-// serve writes the latest inventory to a client unless it has expired. It writes again whenever
-// there is a new one, until the client disconnects or ctx ends.
+// serve writes the latest inventory to a client, unless the inventory has expired. It writes again
+// whenever there is a new inventory, until the client disconnects or ctx ends.
 func (s *Server) serve(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
 	for {

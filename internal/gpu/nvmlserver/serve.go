@@ -19,8 +19,8 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// Run monitors the GPUs, and sends their inventory to clients, until ctx ends or a
-// part fails.
+// Run monitors the GPUs, and sends their inventory to clients. It returns when ctx ends, or when the
+// monitor or one of the servers fails.
 func Run(ctx context.Context, cfg config.NVML) error {
 	log := telemetry.NewLogger(os.Stderr, telemetry.LogOptions{JSON: cfg.LogFormat == config.JSON, Verbosity: cfg.Verbosity})
 	version := telemetry.Version()

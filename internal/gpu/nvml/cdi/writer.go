@@ -31,7 +31,7 @@ type Source interface {
 type Paths struct {
 	Root     string // the driver's root directory in the file system of this process
 	HostRoot string // the same directory on the host
-	Hook     string // nvidia-cdi-hook on the host; "" for no hooks
+	Hook     string // the path of nvidia-cdi-hook on the host; "" for no hooks
 }
 
 // Options are the options of NewSpecWriter.
