@@ -14,10 +14,9 @@ import (
 // completionTimeout is how long shell completion waits for the cluster's answer.
 const completionTimeout = time.Second
 
-// offer returns a shell completion function for a command that accepts at most the number
-// of arguments given as `max`. The completion function calls the function given as `list`, and
-// offers the names that this call returns. It offers nothing if the call fails or takes longer
-// than completionTimeout.
+// offer returns a shell completion function for a command that accepts at most `max` arguments. The
+// completion function calls the function `list`, and offers the names that this call returns. It
+// offers nothing if the call fails or takes longer than completionTimeout.
 func offer(max int, list func(context.Context) ([]string, error)) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) >= max {

@@ -19,7 +19,7 @@ import (
 // container is expected to need.
 type planned struct {
 	Groups   []plannedGroup `json:"groups"`   // in the order of the demands
-	Unplaced []int          `json:"unplaced"` // the demands that are greater than the number of GPUs of any node
+	Unplaced []int          `json:"unplaced"` // the demands for more GPUs than any node has
 }
 
 type plannedGroup struct {

@@ -27,8 +27,8 @@ type noise struct {
 }
 
 // newNoise returns the command "numalet noise", which shows the foreign time of
-// containers: the time of a container's exclusive CPUs that interrupts, kernel threads
-// and other processes used.
+// containers: the CPU time that interrupts, kernel threads and other processes used on a
+// container's exclusive CPUs.
 func newNoise() *cobra.Command {
 	n := noise{agent: agentAddress, out: command.Text}
 	cmd := &cobra.Command{
@@ -79,8 +79,8 @@ func (n noise) run(cmd *cobra.Command) error {
 	return showNoise(cmd.OutOrStdout(), found)
 }
 
-// readNoise reads the foreign time of each container from the agent's metrics: the time
-// of its exclusive CPUs that interrupts, kernel threads and other processes used.
+// readNoise reads the foreign time of each container from the agent's metrics: the CPU
+// time that interrupts, kernel threads and other processes used on its exclusive CPUs.
 func readNoise(ctx context.Context, agent string) (noises, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

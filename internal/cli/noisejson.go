@@ -9,8 +9,8 @@ import (
 )
 
 // containerNoise is an element of the output of "numalet noise -o json". It has the foreign time of
-// one container in seconds: the time of its exclusive CPUs that interrupts, kernel threads and
-// other processes used.
+// one container in seconds: the CPU time that interrupts, kernel threads and other processes used
+// on the container's exclusive CPUs.
 type containerNoise struct {
 	Namespace      string  `json:"namespace"`
 	Pod            string  `json:"pod"`
@@ -30,10 +30,11 @@ func (c containerNoise) percent(seconds float64) float64 {
 	return 100 * seconds / c.CPUSeconds
 }
 
-// noises has the foreign time of each container with exclusive CPUs.
+// noises has the foreign time of each container with exclusive CPUs. A key has the namespace, the
+// name and the UID of the pod, and the name of the container.
 type noises map[string]containerNoise
 
-// noiseOf returns the foreign time of each container that the agent's metrics have.
+// noiseOf takes the foreign time of each container from the agent's metrics.
 func noiseOf(families map[string]*dto.MetricFamily) noises {
 	all := noises{}
 	for _, m := range families["numalet_container_exclusive_cpu_seconds_total"].GetMetric() {

@@ -137,7 +137,7 @@ func rootFlag(cmd *cobra.Command, root *string) {
 }
 
 // machine reads the topology of a machine. `root` is the root directory of the running machine, or
-// the name of captured files.
+// the directory or tar file of a captured machine.
 func machine(root string) (*topology.Machine, error) {
 	tree, err := capture.Open(root)
 	if err != nil {

@@ -67,8 +67,8 @@ func (t *textReader) check(b byte) error {
 	return nil
 }
 
-// DecodeJSON decodes a JSON document. An error in the syntax or in the type of a value contains the
-// line and the column.
+// DecodeJSON decodes a JSON document. If the syntax or the type of a value is wrong, the error says
+// in which line and column.
 func DecodeJSON(r io.Reader, into any) error {
 	content, err := io.ReadAll(r)
 	if err != nil {

@@ -27,8 +27,9 @@ func checkAgent(ctx context.Context, clients Clients) (Report, error) {
 	return report, nil
 }
 
-// agentFinding says whether the pods of a DaemonSet are ready. If pods do not exist, the reason is
-// in the events of the DaemonSet. If pods exist and are not ready, it is in the events of the pods.
+// agentFinding says whether the pods of a DaemonSet are ready. If pods were not created, the events
+// of the DaemonSet have the reason. If pods were created but are not ready, the events of the pods
+// have the reason.
 func agentFinding(set appsv1.DaemonSet) Finding {
 	want, created, ready := set.Status.DesiredNumberScheduled, set.Status.CurrentNumberScheduled, set.Status.NumberReady
 	f := Finding{Object: set.Name, Status: OK, Found: fmt.Sprintf("%d of %d pods are ready", ready, want)}

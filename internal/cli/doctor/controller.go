@@ -93,7 +93,8 @@ func checkQueueAPI(ctx context.Context, clients Clients) (Report, error) {
 	}}, nil
 }
 
-// condition returns the status and the message of a condition of an object.
+// condition returns the status and the message of the condition with the type `kind` of an object.
+// If the object lacks this condition, the status is "", and the message says so.
 func condition(object *unstructured.Unstructured, kind string) (status, message string) {
 	list, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions") // if the object has no conditions, the list is empty
 	i := slices.IndexFunc(list, func(c any) bool { m, _ := c.(map[string]any); return m["type"] == kind })

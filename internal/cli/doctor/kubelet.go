@@ -57,7 +57,8 @@ func (m machine) dropIns() (names []string, err error) {
 	return names, err
 }
 
-// kubeletFiles names the kubelet's configuration file and its drop-in directory in messages.
+// kubeletFiles returns a text for messages that names the kubelet's configuration file and its
+// drop-in directory.
 func (m machine) kubeletFiles() string {
 	if m.KubeletConfigDir == "" {
 		return "/" + m.KubeletConfig

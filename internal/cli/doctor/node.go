@@ -212,8 +212,9 @@ func checkIsolated(m machine) (Finding, error) {
 	}, nil
 }
 
-// checkNRI checks that the socket of NRI exists, and that the agent can end containers if the
-// container runtime is CRI-O, which starts a container even if the agent refuses the start.
+// checkNRI checks that the socket of NRI exists. If the container runtime is CRI-O, checkNRI also
+// checks that the agent can end containers, because CRI-O starts a container even if the agent
+// refuses the start.
 func checkNRI(m machine) (Finding, error) {
 	there, err := m.exists("var/run/nri/nri.sock", "run/nri/nri.sock")
 	if err != nil {

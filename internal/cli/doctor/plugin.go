@@ -43,8 +43,8 @@ func isPlugin(set appsv1.DaemonSet) bool {
 	})
 }
 
-// isOtherProgram reports whether a word of a command is the name of a program in the image of
-// NVIDIA's device plugin that is not the plugin. These programs offer no GPUs to the kubelet.
+// isOtherProgram reports whether a word of a container's command names one of the other programs in
+// the image of NVIDIA's device plugin. These programs offer no GPUs to the kubelet.
 func isOtherProgram(word string) bool {
 	return slices.Contains([]string{"gpu-feature-discovery", "config-manager", "mps-control-daemon"}, path.Base(word))
 }
