@@ -85,7 +85,7 @@ func (g *gpuPublisher) watchGroups(cfg config.DevicePlugin) error {
 	return nil
 }
 
-// parts returns functions, which run until the program ends.
+// parts returns the functions that must run until the program ends.
 func (g *gpuPublisher) parts() []func(context.Context) error {
 	parts := []func(context.Context) error{g.client.Run}
 	if g.pods != nil {

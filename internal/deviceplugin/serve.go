@@ -38,7 +38,7 @@ func Run(ctx context.Context, cfg config.DevicePlugin) error {
 	return group.Wait()
 }
 
-// newParts returns functions, which run until the program ends, and the readiness checks. If
+// newParts returns the functions that must run until the program ends, and the readiness checks. If
 // exclusive CPUs are disabled and cfg.GPUSocket is empty, nothing is registered. The kubelet then
 // sets the capacity of previously registered resources to 0.
 func newParts(cfg config.DevicePlugin, log logr.Logger, metrics prometheus.Registerer) ([]func(context.Context) error, []telemetry.Check, error) {

@@ -17,8 +17,8 @@ type Held struct {
 	Static bool         `json:"static,omitempty"` // whether the pod is a static pod, which may have no mirror pod in the API server
 	// Isolated means that interrupts and unbound workqueues are kept off the grant's CPUs.
 	Isolated bool `json:"isolated,omitempty"`
-	// Unconfirmed means that the agent does not know the pod's spec. The grant has the CPUs that
-	// the OCI spec of a running container lists (see holdUnconfirmed).
+	// Unconfirmed means that the agent does not know the pod's spec. In this case, the grant has
+	// the CPUs that the OCI spec of a running container lists (see holdUnconfirmed).
 	Unconfirmed bool `json:"unconfirmed,omitempty"`
 	// Grant.UID is the pod's UID if the pod has one grant for all its containers. If each
 	// container of the pod has a grant of its own, Grant.UID is key(uid, container).
@@ -48,7 +48,7 @@ type book struct {
 // cannot be the UID of a pod.
 func key(uid, container string) string { return uid + "/" + container }
 
-// reserve grants CPUs for the request p. It returns a function that undoes the grant.
+// reserve grants CPUs for the request p to the pod of h. It returns a function that undoes the grant.
 func (b *book) reserve(h Held, p pool.Pod) (undo func(), err error) {
 	if h.Grant, err = b.ledger.Reserve(p); err != nil {
 		return nil, err
@@ -57,7 +57,8 @@ func (b *book) reserve(h Held, p pool.Pod) (undo func(), err error) {
 	return func() { b.dropGrant(p.UID) }, nil
 }
 
-// restore adds the earlier grant h again, with the same CPUs.
+// restore adds the grant h with the CPUs that h lists, or returns an error if the ledger cannot grant
+// these CPUs.
 func (b *book) restore(h Held) error {
 	if err := b.ledger.Restore(h.Grant); err != nil {
 		return err

@@ -81,7 +81,7 @@ func classify(s subject) class {
 }
 
 // asks reports whether the annotations of the container or of its sandbox show that the pod may
-// request exclusive CPUs. For two kinds of pods, the result is false although the pod requests
+// request exclusive CPUs. For two kinds of pods, the result is false although their authors want
 // exclusive CPUs. The first kind has a limit of a resource such as numalet.dev/numa1-cpu, and
 // another device plugin serves this resource: that device plugin adds no annotations. The second
 // kind has labels that the pod's author wrote by mistake instead of annotations. For pods of both

@@ -208,10 +208,10 @@ func (n *Node) assert(ctx context.Context, c workload.Container, d workload.Deci
 // returns an error if that fails. But if the parameter `bySpec` is true, it ignores this error: the
 // CPUs are then in the container's spec, so the container runtime has already sent them to systemd.
 //
-// confine does not wait for systemd for a shared container, which has no exclusive CPUs to protect.
-// The kernel already limits it to its CPUs, and the agent creates no exclusive container until
-// systemd has the CPUs of all shared containers. If confine waited, then all hooks would have to
-// wait for a slow systemd, one after another, because callers hold n.mu.
+// For a shared container, which has no exclusive CPUs to protect, confine does not wait for systemd.
+// The kernel already limits the container to its CPUs, and the agent creates no exclusive container
+// until systemd has the CPUs of all shared containers. If confine waited, then all hooks would have
+// to wait for a slow systemd, one after another, because callers hold n.mu.
 func (n *Node) confine(ctx context.Context, c workload.Container, d workload.Decision, bySpec bool) error {
 	start, target := n.env.Now(), c.Cgroup
 	if !d.Exclusive {

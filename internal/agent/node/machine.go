@@ -47,7 +47,7 @@ func (n *Node) withoutMemory(c pool.Claim) (gone []topology.NodeID) {
 	return gone
 }
 
-// replaceOffline replaces the offline CPUs in the grants of all pods by free CPUs. If there are not
+// replaceOffline replaces the offline CPUs in the grants of all pods with free CPUs. If there are not
 // enough free CPUs, some offline CPUs remain in the grants. Callers hold n.mu. After the call, the
 // caller must write the checkpoint file and all cgroups.
 func (n *Node) replaceOffline(ctx context.Context) {

@@ -48,9 +48,9 @@ func (n *Node) limits(class string) bool { return n.env.Cgroups.Limits(class, n.
 
 // widenSharers looks for containers, sandboxes and pods whose cgroups have cpusets of their own
 // although the cgroup of a QoS class limits them. It sets these cpusets to all CPUs (see the method
-// `widen`). The agent never sets the cpuset of such a pod, except of its own pod (see Confine of
-// package cgroup), but programs that limit BestEffort pods do, such as Koordinator's koordlet. Callers
-// hold n.mu.
+// `widen`). The agent sets the cpuset of a pod's cgroup only for its own pod (see confineOrParent of
+// package cgroup). But programs that limit BestEffort pods, such as Koordinator's koordlet, also set
+// the cpusets of pods' cgroups. Callers hold n.mu.
 func (n *Node) widenSharers(ctx context.Context) {
 	if !n.mu.narrow {
 		return

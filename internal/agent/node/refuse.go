@@ -25,7 +25,7 @@ const (
 	GPUsNamed         v1alpha1.Reason = "GPUsNamed"         // the container sets NVIDIA_VISIBLE_DEVICES itself
 	IsolationFailed   v1alpha1.Reason = "IsolationFailed"   // interrupts cannot be moved off the CPUs, or the container's cgroup cannot be made a cpuset partition
 	MachineChanged    v1alpha1.Reason = "MachineChanged"    // CPUs that the container holds are offline, or its NUMA node has no memory anymore
-	NotAsked          v1alpha1.Reason = "NotAsked"          // the CPUs by NUMA node that the kubelet allocated to the container are not those in the container's limits
+	NotAsked          v1alpha1.Reason = "NotAsked"          // the kubelet allocated other numbers of CPUs per NUMA node to the container than the container's limits say
 	NotDecided        v1alpha1.Reason = "NotDecided"        // the kubelet allocated no GPUs to the container, or other GPUs than the controller assigned to it
 	NotIsolated       v1alpha1.Reason = "NotIsolated"       // this node cannot isolate CPUs
 	NotReady          v1alpha1.Reason = "NotReady"          // the agent has not seen the runtime's containers, or the GPU groups, yet

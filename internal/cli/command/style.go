@@ -21,13 +21,13 @@ func StyleOf(w io.Writer) Style {
 	return Style{ok && term.IsTerminal(int(file.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
 }
 
-// Bold marks the most important text.
+// Bold returns a text in bold type, which is for the most important text.
 func (s Style) Bold(text string) string { return s.paint("1", text) }
 
-// Warn marks problems.
+// Warn returns a text in yellow, which is for problems.
 func (s Style) Warn(text string) string { return s.paint("33", text) }
 
-// Good marks text that says how to solve a problem.
+// Good returns a text in green, which is for text that says how to solve a problem.
 func (s Style) Good(text string) string { return s.paint("32", text) }
 
 func (s Style) paint(code, text string) string {

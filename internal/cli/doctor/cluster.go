@@ -65,7 +65,7 @@ func Cluster(ctx context.Context, clients Clients) Report {
 	return report
 }
 
-// labelOfAgents is the label of the agents' DaemonSets.
+// labelOfAgents is the label of the agents' DaemonSets and of their pods.
 const labelOfAgents = "app.kubernetes.io/name=numalet"
 
 // findNamespace returns the namespace that has the DaemonSets of the agents. If none has them, or
@@ -78,7 +78,7 @@ func findNamespace(ctx context.Context, client kubernetes.Interface) string {
 	return sets.Items[0].Namespace
 }
 
-// install is the remedy if a whole part of Numalet is missing.
+// install is the remedy if the cluster has no DaemonSet of the agents.
 const install = "install the chart with helm, or kubectl apply -k deploy/cluster"
 
 func checkVersion(_ context.Context, clients Clients) (Report, error) {

@@ -132,7 +132,7 @@ func (h HandOver) response(uuids []string) *pluginapi.ContainerAllocateResponse 
 	return response
 }
 
-// limit limits the container to its portion of each GPU, by environment variables of NVIDIA's
+// limit limits the container to its portion of each GPU, with environment variables of NVIDIA's
 // Multi-Process Service (MPS). The memory limit is set per GPU. MPS has only one limit of the
 // percentage of threads for all GPUs, so the method sets this percentage to that of the smallest
 // portion.

@@ -137,7 +137,8 @@ func (g *GPUs) owns(_, id string) bool {
 	return found
 }
 
-// share returns the ID of a share of a GPU.
+// share returns the device ID of a share of a GPU. The parameter `ordinal` is the number of the share,
+// counted from 0.
 func share(uuid string, ordinal int) string {
 	return fmt.Sprint(uuid, v1alpha1.GPUShareSeparator, ordinal)
 }

@@ -30,10 +30,10 @@ type Server struct {
 	}
 }
 
-// NewServer returns a Server. It does not listen until Run is called. A client that connects gets
-// the latest inventory only if it is younger than the duration `expiry`, and else waits for the
-// next one. If the calls of NVML hang, no inventory is published, and each client connects again
-// after its timeout. If the client then received an old inventory, it would count the GPUs as
+// NewServer returns a Server. It does not listen until Run is called. If the latest inventory is
+// younger than the duration `expiry`, a client that connects gets it. Otherwise the client waits for
+// the next inventory. If the calls of NVML hang, no inventory is published, and each client connects
+// again after its timeout. If the client then received an old inventory, it would count the GPUs as
 // monitored again.
 func NewServer(socket string, expiry time.Duration) *Server {
 	s := &Server{socket: socket, expiry: expiry}

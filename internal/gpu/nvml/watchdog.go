@@ -43,7 +43,7 @@ func (w *watchdog) watch(call string) (returned func()) {
 	}
 }
 
-// live returns an error if a call has been in progress for hungAfter.
+// live returns an error if a call has been in progress for the duration hungAfter or longer.
 func (w *watchdog) live() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
