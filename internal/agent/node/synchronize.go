@@ -74,7 +74,7 @@ func (n *Node) Synced() bool {
 //     unconfirmed grants of pods that the agent knows now. An unconfirmed grant was made from a
 //     container's spec while the agent did not know the pod
 //  3. replace CPUs that went offline
-//  4. finish resizes that the container runtime applied while the agent was down
+//  4. finish resizes, for example those that the container runtime applied while the agent was down
 //  5. write the checkpoint
 //  6. write the cpusets that limit the shared containers. If the cgroup of a QoS class limits a
 //     container, set the container's own cpuset and that of its pod to all CPUs (see the method `widen`)
