@@ -40,10 +40,10 @@ type announcer struct {
 // it calls Announce. Otherwise a pod could be retried before the filters know the change that may
 // help it.
 //
-// The node of a pod is decided some milliseconds before the pod is bound. Such a placed pod is
-// announced only when it is bound. So no pod is retried in vain because of a placed pod whose
-// Binding fails afterwards. Also, the committer (the goroutine that decides the nodes) need not
-// wait for the announcement.
+// The node of a pod is decided some milliseconds before the pod is bound. The function `notify` is
+// called at the Binding, not at the decision. So no waiting pod is retried in vain because of a pod
+// whose Binding fails. Also, the committer (the goroutine that decides the nodes) need not wait for
+// these calls.
 func (c *Cluster) Announce(notify Notify, outdated Outdated) {
 	a := &announcer{cluster: c, notify: notify, outdated: outdated}
 	c.state.Subscribe(a.observe, nodestate.Bound, nodestate.Released, nodestate.Undone, nodestate.NodeChanged)

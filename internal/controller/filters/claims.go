@@ -30,9 +30,9 @@ type Claims struct {
 	plugins map[string]fwk.Plugin // by name
 }
 
-// NewClaims returns a Claims without plugins yet. It creates the data that the plugins for volumes
-// and devices share, such as the record of allocated devices. The goroutines that it starts end
-// when ctx is done.
+// NewClaims returns a Claims that has no plugins yet. It creates the data that the plugins for
+// volumes and devices share, such as the record of allocated devices. The goroutines that it starts
+// end when ctx is done.
 func NewClaims(ctx context.Context, api API) (*Claims, error) {
 	devices, err := newDevices(ctx, api)
 	if err != nil {

@@ -26,10 +26,10 @@ import (
 //
 // The time to apply a change grows with the number of pods on the changed node, and for some
 // changes of a node (see sameForRules) also with the number of cached node sets. A node set has the
-// nodes that the rules of some pods admit (see the type `tracked`). The time to read a node is
-// constant. Most pods are filtered without a list of all nodes. kube-scheduler takes a snapshot of
-// all nodes in each scheduling cycle. Cluster takes none, because a snapshot would be older than
-// the records of the state.
+// nodes that the rules of some pods (such as their node selectors) admit (see the type `tracked`).
+// The time to read a node is constant. Most pods are filtered without a list of all nodes.
+// kube-scheduler takes a snapshot of all nodes in each scheduling cycle. Cluster takes none,
+// because a snapshot would be older than the records of the state.
 type Cluster struct {
 	state     *nodestate.State
 	terms     *terms // required anti-affinity terms of placed pods
@@ -112,7 +112,8 @@ func (c *Cluster) assign(to *nodestate.Entry, now, was *nodestate.Assignment) {
 	}
 }
 
-// record adds to c.changes that a pod was placed on a node or has left the node.
+// record adds a change to c.changes: the pod of the assignment `a` was placed on a node, or has
+// left the node.
 func (c *Cluster) record(on *nodestate.Entry, a *nodestate.Assignment, placed bool) {
 	c.changes.add(change{pod: podOf(a), gang: a.Gang, node: infoOf(on).Node(), placed: placed})
 }

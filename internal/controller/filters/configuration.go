@@ -118,8 +118,7 @@ func (c *Configuration) ratedOf(profile, nodes int) int {
 	return min(nodes, max(leastRated, nodes*int(*percentage)/100))
 }
 
-// wishesIn reports whether a profile makes its pods prefer some nodes, in addition to the
-// preferences in the pods' specs.
+// wishesIn tells whether a profile adds preferences for nodes to those in the specs of its pods.
 func wishesIn(profile config.KubeSchedulerProfile) (w wishes) {
 	for _, args := range argsOf[*config.NodeAffinityArgs](profile) {
 		w.some = args.AddedAffinity != nil && len(args.AddedAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0
@@ -209,8 +208,8 @@ func enabled(profile config.KubeSchedulerProfile, plugins []string) *config.Kube
 func hard(c v1.TopologySpreadConstraint) bool { return c.WhenUnsatisfiable == v1.DoNotSchedule }
 
 // framed returns the names of the plugins of kube-scheduler's default profile that Numalet does not
-// run. Numalet does the work of such a plugin in another way, or does not do it. Numalet's
-// documentation names the work that it does not do.
+// run. Numalet does the work of such a plugin in another way, or does not do it. The documentation
+// lists the work that Numalet does not do.
 func framed() []string {
 	return []string{names.SchedulingGates, names.DefaultPreemption, names.NodeResourcesBalancedAllocation, names.GangScheduling,
 		names.TopologyPlacementGenerator, names.PodGroupPodsCount}

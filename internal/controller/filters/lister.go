@@ -97,8 +97,8 @@ func (l *lister) HavePodsWithAffinityList() ([]fwk.NodeInfo, error) { return l.i
 
 // HavePodsWithRequiredAntiAffinityList returns the nodes that have a placed or planned pod whose
 // required anti-affinity selects the current pod. In kube-scheduler, the list also has the nodes
-// whose pods have required anti-affinity only to other pods. Such pods do not affect the current
-// pod.
+// with pods whose required anti-affinity does not select the current pod. Such pods do not affect
+// the current pod.
 func (l *lister) HavePodsWithRequiredAntiAffinityList() ([]fwk.NodeInfo, error) {
 	return l.infos(l.apart()), nil
 }

@@ -22,8 +22,8 @@ type nodeSet struct {
 	few    atomic.Pointer[[]string] // names of the admitted nodes; nil if there are too many
 	admits atomic.Int64             // number of admitted nodes
 
-	// The caller holds the lock of the type `tracked`, which caches the node sets, when it uses the
-	// fields below.
+	// The fields below are used only under the lock of the type `tracked`, which caches the node
+	// sets.
 	all      int             // number of all nodes
 	admitted int             // number of admitted nodes
 	names    map[string]bool // names of the admitted nodes; nil after there were more than maxFew (see the method `remove`)

@@ -27,9 +27,9 @@ type nominations struct {
 	}
 }
 
-// set nominates a pod for a node. An empty node ends the pod's nomination. The result is the node
-// for which the pod was nominated before. It is "" if the pod was not nominated, or if it was
-// nominated for the same node.
+// set nominates a pod for a node. If the parameter `node` is "", the pod's nomination ends. The
+// result is the node for which the pod was nominated before. It is "" if the pod was not nominated,
+// or if it was nominated for the same node.
 func (n *nominations) set(uid types.UID, pod *v1.Pod, node string) (left string) {
 	if node == "" && n.some.Load() == 0 {
 		return ""

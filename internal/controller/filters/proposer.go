@@ -14,8 +14,8 @@ import (
 )
 
 // Proposer has the filters of one proposer, which is a goroutine that lists the nodes that suit a
-// pod best. The filters are PreFilter, Filter and the plugins that rate nodes. It implements
-// sched.Relay and sched.Preferrer. Only one goroutine may use it.
+// pod best. The filters are PreFilter, Filter and the plugins that rate nodes. Proposer implements
+// sched.Relay and sched.Preferrer. Only one goroutine may use a Proposer.
 type Proposer struct {
 	ctx       context.Context
 	config    *Configuration

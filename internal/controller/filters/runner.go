@@ -117,7 +117,7 @@ func (r *runner) named(names ...string) skips {
 }
 
 // filter runs the Filter plugins for a node. It returns the status of the first plugin that refuses
-// the node or fails, or nil.
+// the node or fails, or nil if no plugin does.
 func (r *runner) filter(ctx context.Context, state fwk.CycleState, skip skips, pod *v1.Pod, node *nodeInfo) *fwk.Status {
 	if node.open {
 		skip |= r.untainted

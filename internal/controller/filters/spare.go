@@ -12,8 +12,9 @@ import (
 
 // fit replaces the plugin NodeResourcesFit, which compares amounts of resources. It calls the
 // original plugin only if a node may lack room. The original plugin then decides, and says what is
-// missing. It is slower: in each cycle it adds up the pod's requests, which are already known, and
-// for each node it matches the names of extended resources with regular expressions.
+// missing. The original plugin is slower: in each cycle it adds up the pod's requests, which are
+// already known, and for each node it matches the names of extended resources with regular
+// expressions.
 type fit struct {
 	*noderesources.Fit
 	lister *lister

@@ -20,9 +20,8 @@ import (
 // kube-scheduler's plugins have queueing hints for the same purpose (EventsToRegister). Topics
 // replace queueing hints for two reasons. First, hints need to know which plugins refused a pod.
 // Numalet does not know this, because it searches nodes by an index of their free resources, which
-// skips nodes without running the plugins.
-// Second, hints are called for each unschedulable pod at each event, while a topic finds only the
-// pods that the event may concern.
+// skips nodes without running the plugins. Second, hints are called for each unschedulable pod at
+// each event, while a topic finds only the pods that the event may concern.
 var (
 	topicClaims     = sched.Topic{Key: "claims"}     // volumes, devices, and the pods that use them
 	topicNamespaces = sched.Topic{Key: "namespaces"} // labels of Namespaces
