@@ -110,11 +110,11 @@ func (p *Proposer) instanceOf(pod *sched.Pod) *instance {
 }
 
 // Begin runs PreFilter for a pod, whose Foreign must be a *Pod. It returns the nodes that may suit
-// the pod (nil for all nodes), or a reason if no node suits the pod. Begin returns an empty list if
-// the pod's rules (such as its node selector) admit no node, or if no pod on any node matches the
-// pod's required pod affinity. A proposer then checks no node, unless it explains why no node suits
-// the pod. So the work of PreFilter would usually be wasted, and Begin leaves it to the first call
-// of Check.
+// the pod (nil for all nodes), or a reason if no node suits the pod. Begin returns an empty list
+// and no reason if the pod's rules (such as its node selector) admit no node, or if no pod on any
+// node matches the pod's required pod affinity. A proposer then checks no node, unless it explains
+// why no node suits the pod. So the work of PreFilter would usually be wasted, and Begin leaves it
+// to the first call of Check.
 func (p *Proposer) Begin(pod *sched.Pod) ([]string, sched.Reason) {
 	p.use(pod)
 	few := p.few()

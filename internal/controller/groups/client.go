@@ -161,7 +161,8 @@ func (r rules) granting(verb, resource string) (granting []authorizationv1.Resou
 	return granting
 }
 
-// matches reports whether a list in a rule has a word or the wildcard "*".
+// matches reports whether a list in a rule (its API groups, verbs or resources) has the given
+// string or the wildcard "*".
 func matches(list []string, word string) bool {
 	return slices.Contains(list, word) || slices.Contains(list, "*")
 }

@@ -16,7 +16,8 @@ import (
 
 // Quotas compares what tenants hold with the quotas of tenants and of GPU groups. A pod counts from
 // the moment when its node is decided (see Observe). Any goroutine may call the methods of Quotas.
-// But the functions in the fields `freed` and `moved`, which Quotas calls, must not call them.
+// But the functions in the fields `freed` and `moved`, which Quotas calls, must not call these
+// methods.
 //
 // A tenant is charged for a pod: what the pod holds is added to what the tenant holds. Charges are
 // computed only for tenants with a quota, and for pods with GPUs of a group. This saves time: the
@@ -136,8 +137,8 @@ func (q *Quotas) Limited(tenant string) bool {
 	return q.mu.limits[tenant] > 0
 }
 
-// Over returns an error if a tenant would exceed the quota of the scope s with the given amount in
-// addition to what it holds.
+// Over returns an error if the tenant of the scope s would exceed the quota of this scope by
+// getting the given amount in addition to what the tenant already holds.
 func (q *Quotas) Over(s group.Scope, amount sched.MilliGPU) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -249,7 +250,7 @@ func (q *Quotas) drop(uid string) {
 }
 
 // release removes the charges of a pod, if it was charged. It returns the pod's tenant, and whether
-// the charges still matter for a quota or for the status of a group.
+// this removal matters for a quota or for the status of a group.
 func (q *Quotas) release(uid string) (tenant string, counted bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

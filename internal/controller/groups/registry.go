@@ -21,7 +21,7 @@ import (
 const (
 	// batchDelay is how long the registry collects changes before it checks all groups.
 	batchDelay = 20 * time.Millisecond
-	// recheckInterval is how often permissions are checked again, because there is no watch for
+	// Permissions are checked again every recheckInterval, because the API server has no watch for
 	// permissions.
 	recheckInterval = 15 * time.Second
 	// refusedRecheckInterval replaces recheckInterval while at least one group is not accepted.

@@ -16,8 +16,8 @@ import (
 
 // create creates the missing objects of a job. It begins with the Service and the ConfigMap, by
 // which the pods find each other. Then it creates the pods in the plan, and corrects the gang size
-// of pending pods (the number of pods that must start together). It stops at the first error. It
-// does nothing if the job's pod template is invalid.
+// (the number of pods that must start together) in the annotations of pending pods. It stops at the
+// first error. It does nothing if the job's pod template is invalid.
 func (t *task) create(ctx context.Context) error {
 	if t.spec == nil {
 		return nil

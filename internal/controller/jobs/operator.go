@@ -35,8 +35,8 @@ const (
 //
 // If two replicas run a manager at the same time, they do some work twice. This does no harm, for
 // four reasons. A pod cannot be created twice with the same name. A status is written only if the
-// job still has the version that was read, and the same is true of the Service and the ConfigMap.
-// Pods are changed and deleted by UID.
+// job has not changed since it was read. The Service and the ConfigMap are changed only if they
+// have not changed since they were read. Pods are changed and deleted by UID.
 func Add(m manager.Manager, schedulerName string) error {
 	r := &reconciler{
 		client: m.GetClient(), fresh: m.GetAPIReader(), recorder: m.GetEventRecorder(component),

@@ -19,9 +19,9 @@ var kubeScheduler = resource.PodResourcesOptions{UseStatusResources: true, InPla
 // rules. The amounts include init containers, sidecars, overhead and pod-level resources. During an
 // in-place resize of a container or of the whole pod, the largest of the requested, allocated and
 // actual amounts counts. A requested amount does not count if the kubelet has found it infeasible.
-// requests needs no feature gates: in a cluster in which resizes are disabled, the status of a pod
-// does not have allocated and actual amounts. The error names each amount that is too large to be
-// counted (see the function `excess`).
+// The function needs no feature gates: in a cluster in which resizes are disabled, the status of a
+// pod does not have allocated and actual amounts. The error names each amount that is too large to
+// be counted (see the function `excess`).
 func requests(pod *corev1.Pod) (sched.Amounts, error) {
 	var list corev1.ResourceList
 	if plain(pod) {
@@ -35,8 +35,8 @@ func requests(pod *corev1.Pod) (sched.Amounts, error) {
 }
 
 // plain reports whether a pod takes exactly what its only container requests. Most pods are plain.
-// For a plain pod, requests does not call resource.PodRequests, which makes several maps and takes
-// a large part of the time that the mirror needs for a bound pod.
+// For a plain pod, the function `requests` does not call resource.PodRequests, which makes several
+// maps and takes a large part of the time that the mirror needs for a bound pod.
 func plain(pod *corev1.Pod) bool {
 	spec := &pod.Spec
 	if len(spec.Containers) != 1 || len(spec.InitContainers) > 0 || spec.Resources != nil || spec.Overhead != nil || resource.IsPodResizeInfeasible(pod) {
@@ -48,8 +48,8 @@ func plain(pod *corev1.Pod) bool {
 	})
 }
 
-// exceeds reports whether a resource list has a larger amount of at least one resource than the
-// list `most`.
+// exceeds reports whether the amount of at least one resource is larger in a resource list than in
+// the list `most`.
 func exceeds(list, most corev1.ResourceList) bool {
 	for name, quantity := range list {
 		if quantity.Cmp(most[name]) > 0 {
@@ -59,8 +59,8 @@ func exceeds(list, most corev1.ResourceList) bool {
 	return false
 }
 
-// excess returns an error that names each amount in a resource list that is too large to be
-// counted. The error lists the amounts in a fixed order.
+// excess returns an error if amounts in a resource list are too large to be counted. The error
+// names these amounts in a fixed order.
 func excess(list corev1.ResourceList) error {
 	var errs []error
 	for name, quantity := range list {

@@ -95,10 +95,10 @@ func (m *Mirror) tenant(pod *corev1.Pod) string {
 	return cmp.Or(pod.Labels[v1alpha1.LabelTenant], m.env.NamespaceTenant(pod.Namespace), pod.Namespace)
 }
 
-// boundSince returns when a pod was bound, to the second. This is the time of the condition
-// PodScheduled, which the API server sets when it handles the Binding. Without this condition, it
-// is the time when the kubelet first saw the pod (status.startTime). A zero time means that the
-// pod's status has neither.
+// boundSince returns the time at which a pod was bound, in whole seconds. This is the time of the
+// condition PodScheduled, which the API server sets when it handles the Binding. Without this
+// condition, it is the time when the kubelet first saw the pod (status.startTime). A zero time
+// means that the pod's status has neither.
 // Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/registry/core/pod/storage/storage.go,
 // setPodNodeAndMetadata.
 func boundSince(pod *corev1.Pod) time.Time {
@@ -113,9 +113,10 @@ func boundSince(pod *corev1.Pod) time.Time {
 	return time.Time{}
 }
 
-// ends returns when the kubelet ends a bound pod: activeDeadlineSeconds after the pod was bound, or
-// slightly later, because the kubelet begins to count when it has accepted the pod. A zero time means
-// that there is no deadline.
+// ends returns about when the kubelet ends a bound pod: activeDeadlineSeconds after the pod was
+// bound. The kubelet may end the pod slightly later than that, because it begins to count when it
+// has accepted the pod. A zero time means that there is no deadline, or that it is not known when
+// the pod was bound.
 // Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/active_deadline.go.
 func ends(pod *corev1.Pod, since time.Time) time.Time {
 	deadline := pod.Spec.ActiveDeadlineSeconds

@@ -15,7 +15,7 @@ import (
 )
 
 // NewCustom returns an informer of all custom resources of one kind. The parameter `one` is any
-// object of this kind. The objects in the informer's cache have the same Go type.
+// object of this kind. The objects in the informer's cache have the same Go type as `one`.
 func NewCustom(config *rest.Config, resource schema.GroupVersionResource, one runtime.Object) (cache.SharedIndexInformer, error) {
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {

@@ -30,7 +30,8 @@ func newEnded(client kubernetes.Interface, which metav1.ListOptions, h cache.Res
 	return informer, registration.HasSynced, nil
 }
 
-// end returns a pod with only these fields: identity, owners, gang, node, phase and conditions.
+// end returns a copy of a pod with only these fields: identity, owners, gang, node, phase and
+// conditions.
 func end(obj any) (any, error) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {

@@ -67,8 +67,8 @@ func nameless(model string, n int64) []sched.GPU {
 	return slices.Repeat([]sched.GPU{{Type: model, NUMA: topology.Unknown, Free: sched.WholeGPU}}, int(n))
 }
 
-// MaxGPUs is the largest number of whole GPUs that a node may report. Machines have up to 16 GPUs,
-// and fabrics of PCIe switches attach a few dozen GPUs to a machine. The limit protects the
+// MaxGPUs is the largest number of whole GPUs that a node may report. Most machines have at most 16
+// GPUs, but fabrics of PCIe switches attach a few dozen GPUs to a machine. The limit protects the
 // controller from wrong reports of kubelets: each GPU takes memory in every record of the node.
 const MaxGPUs = 1024
 

@@ -106,7 +106,7 @@ func (m *Mirror) node(name string) *node {
 	return n
 }
 
-// tidy removes the entry of a node if all its parts are missing.
+// tidy removes the entry of a node from m.mu.nodes if the entry has no information about the node.
 func (m *Mirror) tidy(name string) {
 	if n := m.mu.nodes[name]; n != nil && n.object == nil && n.topology == nil && !n.silent && len(n.reported) == 0 {
 		delete(m.mu.nodes, name)

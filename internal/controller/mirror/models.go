@@ -77,11 +77,11 @@ func (m *Mirror) known(request sched.GPURequest) []string {
 }
 
 // queueType returns the type of resource under which the queue orders a pod. It is the type of
-// resource that the pod requests, without the alternatives that no node has. If no node has any of
-// the alternatives, queueType returns sched.TypeUnknownGPU. If it returned the requested names
-// instead, authors of pods could invent names of GPUs, and so create any number of types. Many
-// types would make the queue slow, because it compares each type with all other types to find those
-// that overlap.
+// resource that the pod requests. If the pod accepts several GPU types, queueType leaves out those
+// that no node has. If no node has any of the requested GPU types, queueType returns
+// sched.TypeUnknownGPU. If it returned the requested names instead, authors of pods could invent
+// names of GPUs, and so create any number of types. Many types would make the queue slow, because
+// it compares each type with all other types to find those that overlap.
 func (m *Mirror) queueType(p *sched.Pod) fairshare.Type {
 	requested := p.ResourceType()
 	if requested == sched.TypeCPU || requested == sched.TypeAnyGPU {
@@ -94,7 +94,7 @@ func (m *Mirror) queueType(p *sched.Pod) fairshare.Type {
 	return fairshare.Type(strings.Join(known, "|"))
 }
 
-// existing returns those of the types of GPUs that at least one node has.
+// existing returns those of the given GPU types that at least one node has.
 func (m *Mirror) existing(types []string) []string {
 	return slices.DeleteFunc(slices.Clone(types), func(name string) bool { return m.mu.types[name] <= 0 })
 }

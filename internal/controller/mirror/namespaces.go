@@ -12,9 +12,9 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// Namespaces tells which tenants the labels of Namespaces name. It has its own informer, so that
-// all Namespaces are listed before pods are listed. This order matters because a bound pod keeps
-// the tenant with which it was first seen.
+// Namespaces reads the names of tenants from the labels of Namespaces. It has its own informer, so
+// that all Namespaces are listed before pods are listed. This order matters because a bound pod
+// keeps the tenant with which it was first seen.
 type Namespaces struct{ informer cache.SharedIndexInformer }
 
 // NewNamespaces returns Namespaces. They are empty until Run is called.

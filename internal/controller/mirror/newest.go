@@ -40,7 +40,7 @@ func (n *Newest) note(obj any) {
 	}
 }
 
-// version returns the resource version of an object as a number, or 0.
+// version returns the resource version of an object as a number, or 0 if it is not a number.
 func version(o metav1.Object) uint64 {
 	v, err := strconv.ParseUint(o.GetResourceVersion(), 10, 64)
 	if err != nil {
@@ -99,8 +99,8 @@ func newestBound(ctx context.Context, client metadata.Interface) (newest uint64,
 	return newest, err
 }
 
-// wait waits until the mirror has handled a version, but no longer than relistAfter. It reports
-// whether the mirror has handled the version.
+// wait waits until the mirror has handled the given resource version, or until relistAfter has
+// passed. It reports whether the mirror has handled the version.
 func (n *Newest) wait(ctx context.Context, version uint64) (reached bool, err error) {
 	expired := time.After(relistAfter)
 	for n.version.Load() < version {

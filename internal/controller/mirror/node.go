@@ -43,10 +43,11 @@ func record(of *node, gpus string) *sched.Node {
 	return n
 }
 
-// numaNode converts a NUMA node of a NodeTopology. It rounds the number of CPUs down to whole
-// cores. A core has the number of CPUs given as `width`. If the field allocatableMemory is absent,
-// numaNode takes all memory of the NUMA node as allocatable. The field is absent if the agent is of
-// an older release, which reserves no memory for the kernel and the kubelet.
+// numaNode converts a NUMA node of a NodeTopology to a sched.NUMANode. It rounds the number of CPUs
+// down to whole cores. A core has the number of CPUs given as `width`. If the field
+// allocatableMemory is absent, numaNode takes all memory of the NUMA node as allocatable. The field
+// is absent if the agent is of an older release, which reserves no memory for the kernel and the
+// kubelet.
 func numaNode(on v1alpha1.NUMANode, width int) sched.NUMANode {
 	cpus := int(on.Allocatable) / width * width
 	memory := bytes(on.AllocatableMemory)

@@ -57,6 +57,10 @@ func (m *Mirror) SetAlive(name string, alive bool) {
 }
 
 // The caller of the methods below holds m.mu.
+
+// setTopology replaces the NodeTopology of a node. If topology is nil, the node has no NodeTopology
+// any more. setTopology also updates what pods hold on the node, because the NodeTopology has the
+// agent's report about these pods.
 func (m *Mirror) setTopology(name string, topology *v1alpha1.NodeTopology) {
 	node := m.node(name)
 	before := map[string]sched.Holding{}

@@ -65,7 +65,7 @@ func (m *Mirror) RemovePod(pod *corev1.Pod) {
 	m.env.State.Release(string(pod.UID))
 }
 
-// The caller of the methods below holds m.mu.
+// The caller of the methods from here to `complete` holds m.mu.
 
 // forget removes what the mirror itself has stored about a pod. The caller updates the state of
 // the nodes.

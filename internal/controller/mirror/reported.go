@@ -66,8 +66,8 @@ type reported struct {
 
 // The method `in` looks up the report about the pod. It returns the report, and the UID under which
 // the report is stored. The report must have the pod's namespace and name. Otherwise somebody could
-// set the annotation for the kubelet's UID to the UID of another pod, and so claim the report about
-// that pod.
+// write the UID of another pod into the annotation (see the field onNode), and so claim the report
+// about the other pod.
 func (p reported) in(reports map[string]report) (r report, uid string) {
 	for _, uid := range []string{p.UID, p.onNode} {
 		if r, known := reports[uid]; known && r.namespace == p.namespace && r.name == p.name {
