@@ -170,9 +170,9 @@ func newestOf(pods corelisters.PodLister) func(namespace, name string) *corev1.P
 }
 
 // newMirror connects the informers to the node state, and subscribes the other parts to changes of
-// this state. The queue is subscribed after the filters and the quotas. Otherwise the queue could
-// retry a pod that a filter or a quota has refused, before this filter or quota knows the change
-// that may help the pod. The pod would then be refused again.
+// this state. The queue is subscribed after the filters and the quotas. Otherwise, when a change
+// may help a pod that a filter or a quota has refused, the queue could retry the pod before this
+// filter or quota knows of the change. The pod would then be refused again.
 func (c *controller) newMirror(context.Context) (err error) {
 	c.state.Subscribe(c.filters.cluster.Observe)
 	c.state.Subscribe(c.ledger.Observe, nodestate.Bound, nodestate.Released, nodestate.NodeChanged)
@@ -267,8 +267,8 @@ func (c *controller) newPipeline(context.Context) error {
 	return nil
 }
 
-// newConfinement creates a check that the admission policies of Numalet confine this program's
-// ServiceAccount. The check sends a request, as a dry run, that the policies forbid.
+// newConfinement creates the check of whether the admission policies of Numalet restrict this
+// program's ServiceAccount. The check sends a dry run of a request that the policies forbid.
 func (c *controller) newConfinement(context.Context) error {
 	c.confinement = kubeapi.NewConfinement(kubeapi.ConfinementOptions{Try: c.clients.overstep})
 	return nil

@@ -11,8 +11,7 @@ const (
 	// waitsLong is the waiting time after which the controller writes an event on a pending pod.
 	// The event says what the pod waits for, and usually its position in the queue.
 	waitsLong = 10 * time.Second
-	// atOnce is the largest number of events about long waiting that one round of reportWaiting
-	// writes.
+	// atOnce is the largest number of events that one round of reportWaiting writes.
 	atOnce = 100
 )
 
@@ -26,7 +25,7 @@ func (c *controller) schedules() bool {
 	}
 }
 
-// reportWaiting writes events on pods that have waited long, until ctx is done. Such an event says
+// Until ctx is done, reportWaiting writes events on pods that have waited long. Such an event says
 // what the pod waits for, and usually its position in the queue. reportWaiting leaves out pods that
 // were tried and fit no node: their condition PodScheduled already says why no node suits them.
 func (c *controller) reportWaiting(ctx context.Context) error {
@@ -53,10 +52,10 @@ func (c *controller) reportOnce(reported map[string]waitReport) map[string]waitR
 }
 
 // dueReports returns the pods about which reportOnce writes an event, and the result of reportOnce.
-// The parameter `reported` has the result of the previous call. The function given as `last`
-// returns the message of the newest report about a pod, whatever the report says, by the pod's UID.
-// If this is not the message in `reported`, the pod is left out: something else has been reported
-// about the pod since the previous call, for example that no node suits the pod.
+// The parameter `reported` has the result of the previous call. The function given as `last` takes
+// a pod's UID, and returns the message of the newest report about the pod, whatever the report
+// says. If this is not the message in `reported`, the pod is left out: something else has been
+// reported about the pod since the previous call, for example that no node suits the pod.
 func dueReports(pods []queue.Explanation, reported map[string]waitReport, last func(uid string) string) (due []queue.Explanation, reports map[string]waitReport) {
 	reports = map[string]waitReport{}
 	for _, e := range pods {

@@ -66,12 +66,12 @@ func (c *controller) explainPod(explainer *pipeline.Proposer, pod *sched.Pod) (t
 	return why(explainer, pod)
 }
 
-// kind returns a key for a pod. If two pods have equal keys other than "", the same explanation of
-// why no node suits is valid for both. The key is "" for pods that name their nodes in their node
-// affinity, that use volumes or devices, or that have already run (see Cluster.Kind of package
-// filters). It is also "" for gangs, for pods that avoid certain nodes for now (sched.Pod.Avoid), for
-// pods that may use only certain GPUs, and for pods that have to wait for something other than
-// nodes, such as a quota.
+// kind returns a key for a pod. An explanation of why no node suits a pod is also valid for each
+// other pod with the same key, unless the key is "". The key is "" for pods that name their nodes in
+// their node affinity, that use volumes or devices, or that have already run (see Cluster.Kind of
+// package filters). It is also "" for gangs, for pods that avoid certain nodes for now
+// (sched.Pod.Avoid), for pods that may use only certain GPUs, and for pods that have to wait for
+// something other than nodes, such as a quota.
 func (h *hosted) kind(pod *sched.Pod) string {
 	if pod.Gang != nil || pod.Avoid != nil || pod.GPUs.Offer != nil || pod.Waits().Refuses() {
 		return ""
@@ -97,8 +97,9 @@ func why(explainer *pipeline.Proposer, pod *sched.Pod) string {
 	return text
 }
 
-// configuration reads the KubeSchedulerConfiguration that the controller's settings name. What it
-// does not say, such as the name of the default profile, comes from the other settings.
+// configuration reads the KubeSchedulerConfiguration in the controller's settings. What the
+// KubeSchedulerConfiguration does not say, such as the name of the default profile, comes from the
+// other settings.
 func configuration(cfg config.Controller) (*filters.Configuration, error) {
 	return filters.ReadConfiguration(cfg.Kubescheduler, filters.Options{SchedulerName: cfg.SchedulerName, GPUResource: cfg.GPUResource, Rated: cfg.Rated})
 }

@@ -13,8 +13,8 @@ import (
 // told of no change in the cluster that may help the pod.
 const again = time.Minute
 
-// pending is the queue of pending pods for the scheduling pipeline. It also reports the pods that
-// fit no node to the reporter, which writes their conditions and events.
+// pending is the queue of pending pods for the scheduling pipeline. When a pod fits no node, it also
+// tells the reporter, which writes the pod's condition and event.
 type pending struct {
 	*queue.GangQueue
 	reporter *podwriter.Reporter

@@ -89,8 +89,8 @@ func (r *rehearsal) variants(pod *sched.Pod) []variant {
 
 // fewerCPUs returns variants with 1/2, 1/4 and 1/8 of a pod's CPUs. It leaves out variants in which
 // a container would get less than one exclusive CPU. It returns no variants if a container with
-// exclusive CPUs requests a number of CPUs on each NUMA node (PerNode): it does not divide these
-// numbers.
+// exclusive CPUs requests a number of CPUs on each NUMA node (PerNode), because fewerCPUs does not
+// divide these numbers.
 func fewerCPUs(pod *sched.Pod) (all []variant) {
 	for part := 2; part <= 8 && int64(pod.Requests.CPU)/int64(part) >= 1; part *= 2 {
 		changed := *pod

@@ -23,7 +23,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// New returns a client of the cluster that `config` describes.
+// New returns a client that reads pods of the cluster that `config` describes, without the dropped
+// fields.
 func New(config *rest.Config) (typedcorev1.PodsGetter, error) {
 	config = rest.CopyConfig(config)
 	config.APIPath, config.GroupVersion = "/api", &corev1.SchemeGroupVersion
@@ -48,7 +49,7 @@ func unread() cut {
 	return pod
 }
 
-// trimmingCodecs makes each decoder a trimmingDecoder.
+// trimmingCodecs wraps each decoder in a trimmingDecoder.
 type trimmingCodecs struct{ runtime.NegotiatedSerializer }
 
 func (c trimmingCodecs) DecoderToVersion(d runtime.Decoder, gv runtime.GroupVersioner) runtime.Decoder {

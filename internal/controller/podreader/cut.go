@@ -31,7 +31,8 @@ func (c *cut) enter(message any, in cut, fields ...string) {
 	}
 }
 
-// number returns the number of a field, and makes the cut long enough for it.
+// number returns the number that a field of the message has in protobuf. It also makes the cut long
+// enough to have an element with this index.
 func (c *cut) number(message any, field string) int {
 	f, _ := reflect.TypeOf(message).FieldByName(field)
 	tag := strings.Split(f.Tag.Get("protobuf"), ",") // such as bytes,7,rep,name=env
@@ -77,8 +78,8 @@ func (c cut) apply(to, message []byte) ([]byte, bool) {
 
 // applyWithin is like apply, but for a field with a message. The field begins with its tag (the
 // parameter `tag` is the length of the tag) and the length of the message. The new length of the
-// message is written into the same bytes as the old one, because it is not known until the message
-// is written.
+// message is written with as many bytes as the old length, because it is not known until the
+// message is written.
 func (c cut) applyWithin(to, field []byte, tag int) ([]byte, bool) {
 	message, _ := protowire.ConsumeBytes(field[tag:])
 	head := len(field) - len(message)

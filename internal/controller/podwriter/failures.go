@@ -199,10 +199,10 @@ func (q *failureQueue) pop() (failure, bool) {
 }
 
 // mustWait reports whether a failure must not be reported yet. There are two cases. In the first
-// case, an earlier report about the pod is still being written. In the second case, as many writes
-// for the namespace of the pod hang as may run at the same time for all pods. They may hang for the
-// same reason, such as a webhook that does not answer, and one more write would probably hang as
-// well. The caller holds q.mu.
+// case, an earlier report about the pod is still being written. In the second case, at least
+// conditionWriters writes for pods of the same namespace hang. They may hang for the same reason,
+// such as a webhook that does not answer, and one more write would probably hang as well. The
+// caller holds q.mu.
 func (q *failureQueue) mustWait(f failure) bool {
 	return q.writing[f.pod.UID] != nil || q.hanging[f.pod.Namespace] >= conditionWriters
 }

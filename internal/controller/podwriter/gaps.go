@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// crowded is the smallest number of Bindings in flight with which a report does not wait for a gap
-// (see the type `gaps`). When this many Bindings are in flight, they delay each other anyway, and one
-// more request adds only a small part to this delay.
+// A report does not wait for a gap (see the type `gaps`) if at least `crowded` Bindings are in
+// flight. So many Bindings delay each other anyway, and one more request adds only a small part to
+// this delay.
 const crowded = 16
 
 // gaps knows whether Bindings are in flight. A time without Bindings in flight is a gap. A report
@@ -25,8 +25,8 @@ func newGaps() *gaps {
 	return g
 }
 
-// begin records that a Binding is in flight, until `end`, the function that it returns, is called.
-// Later calls of `end` have no effect.
+// begin records that a Binding is in flight. The caller must call the returned function `end` when
+// the Binding is no longer in flight. Later calls of `end` have no effect.
 func (g *gaps) begin() (end func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -16,9 +16,9 @@ const (
 	// possible in a gap between Bindings (see gaps.wait). The API server handles conditions and
 	// Bindings with equal priority, so more conditions would delay Bindings.
 	conditionWriters = 8
-	// hangsAfter is how long a write keeps its turn. A write that takes longer counts as hanging.
-	// The timeout of a write limits how many writes hang at the same time: with 5 s, the default of
-	// --bind-timeout, at most 40 writes hang.
+	// hangsAfter is how long a write may take before it counts as hanging. Another write may then
+	// begin as if the hanging one had ended. The timeout of a write limits how many writes hang at
+	// the same time: with 5 s, the default of --bind-timeout, at most 40 writes hang.
 	hangsAfter = time.Second
 	// patience limits how long the first condition of an unschedulable pod yields to Bindings.
 	// Cluster autoscalers add nodes only for pods with this condition. So after this time, it is
@@ -61,8 +61,8 @@ func (t *turns) take(f failure) (done func()) {
 	})
 }
 
-// limit returns how many conditions may be written at the same time. The next condition to write is
-// that of the failure f.
+// limit returns how many conditions may be written at the same time if the next one is that of the
+// failure f.
 func (t *turns) limit(f failure) int {
 	if t.binding() && !f.overdue() {
 		return 1
@@ -86,7 +86,7 @@ func newSerial(to events.EventSink, binding func() bool, g *gaps) *serial {
 	return &serial{to, make(chan struct{}, 1), binding, g}
 }
 
-// Create creates an event. It first waits for its turn.
+// Create creates an event. It first waits until no other event is being written.
 func (s *serial) Create(ctx context.Context, event *eventsv1.Event) (*eventsv1.Event, error) {
 	s.turn <- struct{}{}
 	defer s.done(ctx)

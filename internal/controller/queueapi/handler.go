@@ -143,8 +143,8 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// asksFor reports whether the first media type in the Accept header of a request has the parameter
-// given as `form`, such as "as=Table".
+// asksFor reports whether the first media type in the Accept header of a request contains the text
+// `form`, such as "as=Table".
 func asksFor(r *http.Request, form string) bool {
 	first, _, _ := strings.Cut(r.Header.Get("Accept"), ",")
 	return strings.Contains(first, form)

@@ -68,8 +68,8 @@ func Reasons() []Reason {
 	}
 }
 
-// Advise returns the causes, with remedies, why a pod waits. A cause is included if the message
-// about the pod matches the pattern of the cause.
+// Advise returns the causes why a pod waits, each with its remedy. A cause is included if the
+// message about the pod matches the pattern of the cause.
 func Advise(message string) []Advice {
 	var all []Advice
 	for _, r := range Reasons() {
