@@ -51,7 +51,7 @@ func ReadDump(text string) (Dump, error) {
 	return d, nil
 }
 
-// list returns the strings of a key whose value is an array, such as ['a', 'b'].
+// list returns the strings in the value of a key. The value must be an array, such as ['a', 'b'].
 func (d Dump) list(key string) ([]string, error) {
 	text, opens := strings.CutPrefix(d[key], "[")
 	text, closes := strings.CutSuffix(text, "]")

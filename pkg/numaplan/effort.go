@@ -34,7 +34,7 @@ func (e *Effort) most(containers int) int {
 	return min(SearchLimit, max(int(*e), fewChoices+containers))
 }
 
-// spend subtracts choices that were tried.
+// spend subtracts the choices that a call of Plan has tried.
 func (e *Effort) spend(tries int) {
 	if e != nil {
 		*e -= Effort(tries)

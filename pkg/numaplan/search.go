@@ -166,7 +166,7 @@ func besides(containers []podspec.Container, c int, weight func(int) int64) int6
 	}) - heavy
 }
 
-// wholeCores rounds CPUs up to whole cores if pods do not share cores.
+// wholeCores rounds a number of CPUs up to whole cores if pods do not share cores.
 func (v *View) wholeCores(cpus int) int {
 	if v.CoreWidth <= 1 {
 		return cpus

@@ -20,7 +20,7 @@ type Command struct {
 // Page is a Markdown page, with the commands that a reader runs and the files that a reader saves.
 type Page struct {
 	Commands []Command
-	Files    map[string]string // contents by name, of the blocks below the words "Save this as `NAME`"
+	Files    map[string]string // contents of the blocks below the words "Save this as `NAME`", by this name
 
 	lines []string
 }
@@ -96,7 +96,7 @@ func (p *Page) readBlock(section string, start, end int) {
 	}
 }
 
-// textAbove returns the last line above a block that is not empty.
+// textAbove returns the last non-empty line above a block that begins at the line `start`.
 func (p *Page) textAbove(start int) string {
 	for _, line := range slices.Backward(p.lines[:start]) {
 		if strings.TrimSpace(line) != "" {
