@@ -25,8 +25,8 @@ func newGaps() *gaps {
 	return g
 }
 
-// begin records that a Binding is in flight. The caller must call the returned function `end` when
-// the Binding is no longer in flight. Later calls of `end` have no effect.
+// begin records that a Binding is in flight. The Binding counts as in flight until the returned
+// function `end` is called. Later calls of `end` have no effect.
 func (g *gaps) begin() (end func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
