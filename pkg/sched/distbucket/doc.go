@@ -67,7 +67,7 @@
 //     trees compare integers instead of strings.
 //   - In a view, the maxima and exactMax (upper bounds that a page stores) cover the free amounts
 //     of all nodes below the page. They may be too high, but never too low.
-//   - Updates are put into the tree by coordinate with a delay. The tree lacks at most the newest
+//   - The tree that is sorted by coordinate gets updates with a delay. It lacks at most the newest
 //     deltaSize updates (the delta). Every view has a list of the updates that its tree lacks.
 //
 // # Files

@@ -64,9 +64,9 @@ func (t *tree) seek(k key, isAfter func(*page, int) bool) (it iterator) {
 // an entry below it may match. A zero matcher matches everything.
 //
 // The parent of a page has the maxima of the page, which are upper bounds of the free amounts below
-// it. If none of the maxima covers the request, the page is not read. The tests are made from left
-// to right. A page is read if it passes all tests of the first line, and an entry matches if it
-// passes all tests of the second line:
+// it. If none of the maxima covers the request, the page is not read. A page is read if it passes
+// all tests of the first line below, and an entry matches if it passes all tests of the second
+// line. The tests of a line are made from left to right:
 //
 //	page:   rounded maxima (type maxima) → exact maximum of each dimension (exactMax)
 //	entry:  rounded free amounts (code) → exact free amounts (Free) → not replaced in the delta

@@ -112,9 +112,9 @@ func comparePrefix(x, prefix []int64) int {
 
 // keyRange is the range of a bucket in the tree by coordinate: all entries whose coordinate begins
 // with the field `prefix`. The keys of these entries are in [first, last]. If the prefix does not
-// fit completely into a key (packCoord), entries that begin with other numbers can have keys in this
-// interval, too. In this case, the field `exclusive` is false, and each entry has to be compared
-// with the prefix.
+// fit completely into a key (packCoord), entries whose coordinates begin with other numbers can
+// have keys in this interval, too. In this case, the field `exclusive` is false, and the coordinate
+// of each entry has to be compared with the prefix.
 type keyRange struct {
 	prefix      []int64
 	first, last key

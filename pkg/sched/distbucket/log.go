@@ -76,7 +76,7 @@ func (l *log) addUpdate(u update) {
 	u.handle.newest.Store(u.new)
 }
 
-// full reports whether the last chunk has no room.
+// full reports whether the last chunk has no room for another update.
 func (l *log) full() bool { return l.chunk.count.Load() == deltaSize }
 
 // startChunk appends an empty chunk to the log. It is called when all updates so far are in the

@@ -100,10 +100,9 @@ func maxLanes(a, b uint64) uint64 {
 // independently: it then reduced the number of examined items by a quarter. It increased the CPU
 // time of updates by 50 % (30,000 nodes).
 //
-// In an earlier version, pages had one maximum, and a third tree was searched if few nodes fitted.
-// In this tree, nodes were sorted along a Z-order curve. With three maxima, a search of the tree by
-// coordinate examines fewer items than it did in that version, and also fewer than a search of the
-// third tree did. Therefore the third tree was removed.
+// An alternative was measured and rejected: pages with one maximum, and a third tree of nodes,
+// sorted along a Z-order curve, that is searched if few nodes fit. With three maxima, a search of
+// the tree by coordinate examines fewer items than a search of either tree in that design.
 type maxima [3]code
 
 // add changes the maxima so that one of them covers c. It takes O(1) time.
@@ -150,12 +149,13 @@ func (m *maxima) covers(want *code) bool {
 	return m[0].covers(want) || m[1].covers(want) || m[2].covers(want)
 }
 
-// exactMax has, for each of the first eight dimensions, the exact maximum of the free amounts of
-// all nodes below a page. It is immutable, so several pages may share it.
+// exactMax has, for each of the first eight dimensions, an upper bound of the free amounts of all
+// nodes below a page. It is immutable, so several pages may share it.
 //
-// With exactMax, a search skips pages that it could not skip by the maxima alone, because their
-// amounts are rounded (see the type `code`). For example, if the same amount of memory is free on a
-// thousand nodes, and a request needs one byte more, the codes of both amounts are equal.
+// The values are not rounded, unlike the amounts in the maxima (see the type `code`). So a search
+// can skip pages that it could not skip by the maxima alone. For example, if the same amount of
+// memory is free on a thousand nodes, and a request needs one byte more, the codes of both amounts
+// are equal.
 //
 // The values in exactMax may be too high, because they are not lowered when an entry is removed or
 // replaced. To lower them, every entry of the page would have to be read. They are computed again

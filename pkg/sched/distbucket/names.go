@@ -45,12 +45,12 @@ func (x *Index) assignLabel(e *entry) bool {
 //
 //	label of the i-th node = i·⌊maxKey/(n+1)⌋
 //
-// It is called if no label is left between two neighbours. This is rare. When a node is later
-// inserted between two neighbours, its label is at least labelStride (2³²) away from the label of
-// each neighbour. If the gap between the two labels is too small for that, the new label is in the
-// middle of the gap. So only such an insertion makes a gap smaller than labelStride. To use up a gap
-// of labelStride takes at least 32 nodes, each of which is inserted next to the node that was
-// inserted last. relabel takes O(n log n) time for n nodes.
+// It is called if no label is left between two neighbours. This is rare. If the gap between the
+// labels of two neighbours is wide enough, a node that is inserted between them gets a label that
+// is at least labelStride (2³²) away from both. Otherwise its label is in the middle of the gap. So
+// only an insertion in the middle makes a gap smaller than labelStride. To use up a gap of
+// labelStride takes at least 32 nodes, each of which is inserted next to the node that was inserted
+// last. relabel takes O(n log n) time for n nodes.
 func (x *Index) relabel() {
 	all, step, at := x.byName, maxKey/key(x.Len()+1), noLabel
 	x.trees = newTrees()

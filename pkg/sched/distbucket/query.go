@@ -154,7 +154,7 @@ func (s *search) lap(e *entry) int {
 	return 1
 }
 
-// matcher returns a matcher for the tree by coordinate. It finds the entries whose free
+// matcher returns a matcher with which the tree by coordinate is searched for entries whose free
 // amounts are large enough for the request.
 func (s *search) matcher() matcher {
 	return matcher{want: s.Request, code: s.code, delta: s.view.delta}

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Reserving is an index in which free amounts of a node can be reserved for one task. In searches
-// for that task, everything that is free on the node counts as free. In all other searches, only
-// what is not reserved counts as free. A task can have reservations on several nodes.
+// Reserving is an index in which free amounts of a node can be reserved for one task. When that
+// task needs a node, the search counts everything that is free on the node, reserved or not. All
+// other searches count only what is not reserved. A task can have reservations on several nodes.
 //
 // A Reserving consists of two indexes, A and B. A has the nodes with a reservation, and everything
 // that is free on them. B has all nodes, and what is free and not reserved on them:
@@ -93,7 +93,7 @@ func (r *Reserving) Reserve(node, task string, amounts Vector) error {
 }
 
 // checkReserve returns an error if the amounts cannot be reserved for the task. Otherwise it
-// returns the node with everything that is free on it, whether or not it is reserved.
+// returns the node with everything that is free on it, reserved or not.
 func (r *Reserving) checkReserve(node, task string, amounts Vector) (*Node, error) {
 	n, old := r.find(node), r.heldByName.find(node)
 	switch {
@@ -127,8 +127,8 @@ func (r *Reserving) View() ReservingView {
 }
 
 // setReserved stores a node that has a reservation. node.Free must have everything that is free on
-// the node, whether or not it is reserved. The trees heldByName and heldByTask store the node with
-// these amounts. The index `unreserved` stores it without the reserved amounts.
+// the node, reserved or not. The trees heldByName and heldByTask store the node with these amounts.
+// The index `unreserved` stores it without the reserved amounts.
 func (r *Reserving) setReserved(node Node, held *reservation) error {
 	e, err := r.unreserved.space.checkedEntry(node)
 	if err != nil {
@@ -147,8 +147,8 @@ func (r *Reserving) dropReserved(e *entry) {
 	r.heldByTask.remove(e)
 }
 
-// find returns the node with the given name, with everything that is free on it, whether or not it
-// is reserved. It returns nil if the index has no such node.
+// find returns the node with the given name, with everything that is free on it, reserved or not.
+// It returns nil if the index has no such node.
 func (r *Reserving) find(name string) *Node {
 	if e := r.heldByName.find(name); e != nil {
 		return &e.Node

@@ -2,9 +2,9 @@ package distbucket
 
 // scan finds the best nodes that fit a query. It reads one of the two trees of the view (by
 // coordinate, or by name) in the order of the policy, until enough nodes fit. If it reads the tree
-// by coordinate, it inserts the nodes of the delta, whose newest state is not yet in that tree, at
-// their places. In this example, coordinates are free amounts (the granularity θ is 1), and the
-// request is (4,2):
+// by coordinate, it also takes nodes of the delta, whose newest state is not yet in that tree, at
+// their places in the order of the policy. In this example, coordinates are free amounts (the
+// granularity θ is 1), and the request is (4,2):
 //
 //	nodes     (3,1) (3,5) (4,1) (4,2) (4,4) (5,2) (5,5) (6,1) (6,4)
 //	LeastFit  (6,4) (5,5) (5,2) (4,4) (4,2)

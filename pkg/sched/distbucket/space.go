@@ -97,8 +97,8 @@ func (s space) check(vector Vector) error {
 //	node covers request ⇒ coordinate(node) ≥ coordinate(request) in every dimension
 //
 // Because of this, a search by coordinates misses no node that fits. But for θ > 1, a node whose
-// coordinates are sufficient may have too little free. So a search compares the exact amounts of
-// each node that it finds by coordinates.
+// coordinates are sufficient may have too little free. So for each node that a search finds by
+// coordinates, it compares the exact free amounts with the request.
 func (s space) coordinateInto(x []int64, vector Vector) {
 	for level, d := range s.order {
 		x[level] = ceilDiv(vector[d], s.theta[d])
