@@ -33,11 +33,11 @@ arrives. Two orders of the pods are compared: by score, as in the controller, wh
 reserves a node for the large pod; and as in kube-scheduler, which reserves no node.
 
 The output shows three times since the arrival of the large pod: when a node was last
-reserved for it; when so many pods that ran on this node at the time of the reservation
-had ended that the large pod fits; and when the large pod started. The output also shows
-the GPU time of the small pods, in percent of what they get without the large pod. If
-there are several trials, and the large pod got a reservation and started in each of
-them, the mean and the worst case follow.`,
+reserved for it; when enough of the pods that ran on this node at the time of the
+reservation had ended for the large pod to fit; and when the large pod started. The
+output also shows the GPU time of the small pods, in percent of what they get without
+the large pod. If there are several trials, and the large pod got a reservation and
+started in each of them, the mean and the worst case follow.`,
 		Example: `  numalet simulate starvation --nodes openb_node_list_all_node.csv --pods openb_pod_list_default.csv --every 24`,
 		Args:    command.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return s.run(cmd.OutOrStdout()) },

@@ -8,9 +8,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// ReadPods reads pods from CSV with the columns name, cpu_milli, memory_mib, num_gpu, gpu_milli (of
-// each GPU) and, optionally, gpu_spec, which has the allowed GPU types, separated by "|". The pods
-// are in the order of the file.
+// ReadPods reads pods from CSV with the columns name, cpu_milli, memory_mib, num_gpu, gpu_milli (the
+// requested thousandths of each GPU) and, optionally, gpu_spec, which has the allowed GPU types,
+// separated by "|". The pods are in the order of the file.
 func ReadPods(r io.Reader) ([]*sched.Pod, error) {
 	var pods []*sched.Pod
 	err := eachPod(r, func(_ *row, pod *sched.Pod) { pods = append(pods, pod) })
@@ -18,7 +18,7 @@ func ReadPods(r io.Reader) ([]*sched.Pod, error) {
 }
 
 // eachPod calls the function given as `do` for each row, with the pod of the row. It returns an
-// error if the file lacks a column of pods or one of the columns given as `more`.
+// error if the file lacks a column that ReadPods requires, or one of the columns given as `more`.
 func eachPod(r io.Reader, do func(*row, *sched.Pod), more ...string) error {
 	t, err := open(r, append([]string{"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"}, more...)...)
 	if err != nil {

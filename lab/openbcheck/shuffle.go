@@ -44,8 +44,9 @@ func (t table) milli(row []string) int64 {
 	return t.number(row, "num_gpu") * t.number(row, "gpu_milli")
 }
 
-// shuffle writes the pods in random order. Then it writes copies of random pods, until all requests
-// together add up to the GPUs of the nodes or more.
+// shuffle writes the pods of the file `pods` in random order to the file `to`. After them, it writes
+// copies of random pods, until all written pods together request at least as many GPUs as the nodes
+// have.
 func shuffle(nodes, pods, to string, seed uint64) error {
 	n, err := readTable(nodes)
 	if err != nil {

@@ -20,8 +20,8 @@ type Work struct {
 	Takes  time.Duration
 }
 
-// Ran is work that was submitted, with when and where it ran. The fields Started and At are zero
-// while the work waits.
+// Ran is work that was submitted, with its times and its placement. The fields Started and At are
+// zero while the work waits.
 type Ran struct {
 	Work
 	Type             fairshare.Type

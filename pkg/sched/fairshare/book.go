@@ -24,8 +24,9 @@ type Task struct {
 // Invariants:
 //
 //   - A task is charged once: from the time Task.Since, even if Start is called later, until the
-//     first call of End with the task's UID. A repeated call of Start with the same task changes
-//     nothing. A call of Start for a task after a call of End for it also changes nothing.
+//     first call of End with the task's UID. A second call of Start with the same UID, tenant and
+//     amounts changes nothing. A call of Start after a call of End with the same UID also changes
+//     nothing.
 //   - The book's time never goes back: if a call has an earlier time than a call before it, the
 //     latest time of all calls so far is used instead. So no time is charged twice, and a clock
 //     that was set back cannot lower a score.
@@ -61,7 +62,7 @@ func New(d Decay) *Book {
 	return b
 }
 
-// Start charges the tenant of a task from t.Since on. If Start was called for the same task before,
+// Start charges the tenant of a task from t.Since on. If Start was called with the same UID before,
 // the new amounts and the new tenant replace the earlier ones at the time `now`.
 func (b *Book) Start(t Task, now time.Time) {
 	b.mu.Lock()

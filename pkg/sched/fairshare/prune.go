@@ -10,7 +10,7 @@ import (
 // falls to this value within two and a half days.
 const negligible = 1e-3
 
-// Prune removes accounts that have no usage and a negligible score, and then tenants without
+// Prune removes accounts whose usage is 0 and whose score is negligible, and then tenants without
 // accounts. It keeps tenants whose weight is not the default. Without Prune, the book and its
 // metrics would grow without limit, because users can create any number of tenants: each new
 // Namespace, or each new value of the label that names a pod's tenant, can be a new tenant. Prune

@@ -71,10 +71,11 @@ func (s Space) Amounts() (amounts Space) {
 // may also have a colon and a type of GPU at the end, as in "gpus:H200". ParseDimension also
 // accepts the full name of any other resource if the name has a dot or is "ephemeral-storage".
 //
-// The dimensions "numa-total", "numa-single" and "numa-spread" compare numbers of free exclusive
-// CPUs: of the whole node, of one NUMA node, and the number that can be spread evenly over all NUMA
-// nodes. The dimension "gpus" compares the number of entirely free GPUs, "gpu-share" the largest
-// free amount of a single GPU, and "gpu-total" the sum of the free amounts of all GPUs.
+// In the dimensions "numa-total", "numa-single" and "numa-spread", the coordinate of a node is a
+// number of free exclusive CPUs: that of the whole node, the largest one of a single NUMA node, and
+// the number that can be spread evenly over all NUMA nodes. In the dimension "gpus", it is the
+// number of entirely free GPUs, in "gpu-share" the largest free amount of a single GPU, and in
+// "gpu-total" the sum of the free amounts of all GPUs.
 func ParseDimension(text string) (Dimension, error) {
 	name, kind, _ := strings.Cut(text, ":")
 	for _, d := range ofGPUs() {

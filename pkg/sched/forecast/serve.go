@@ -82,8 +82,8 @@ func freeGPUs(node *sched.Node) (sum sched.MilliGPU) {
 
 // place starts a waiting pod. If nodes are reserved for the pod or its gang, the method ends all
 // these reservations, because a gang starts as a whole. It returns the indexes of these nodes,
-// because waiting pods may fit there now: first the other pods of the gang, which come before all
-// pods behind the gang in the queue.
+// because waiting pods may fit there now. The caller tries the other pods of the gang there before
+// the pods that are behind the gang in the queue.
 func (f *future) place(t *turn, node int) (unreserved []int) {
 	at, _ := filter.Place(t.Pod, f.nodes[node])
 	t.node, t.holds = node, sched.Hold(t.Pod, at)
