@@ -68,7 +68,7 @@ func (t *tree) seek(k key, isAfter func(*page, int) bool) (it iterator) {
 // all tests of the first line below, and an entry matches if it passes all tests of the second
 // line. The tests of a line are made from left to right:
 //
-//	page:   rounded maxima (type maxima) → exact maximum of each dimension (exactMax)
+//	page:   rounded maxima (type maxima) → upper bounds that are not rounded (exactMax)
 //	entry:  rounded free amounts (code) → exact free amounts (Free) → not replaced in the delta
 type matcher struct {
 	want   Vector
