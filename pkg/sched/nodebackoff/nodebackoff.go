@@ -36,7 +36,7 @@ type List struct {
 type pair struct{ owner, node string }
 
 type entry struct {
-	times int // number of pods of the owner that the node has rejected since the pair got its first entry
+	times int // how many rejections of the owner's pods count for the length of the back-off; after some time without a rejection, the count starts again at 1 (see New)
 	over  bool
 }
 

@@ -18,7 +18,7 @@ type Assignment struct {
 	Tenant string // the tenant that is charged
 	Group  string // the GPU group of its GPUs; "" for none
 	Gang   string // the ID of its gang; "" for none
-	// Since is when the pod was bound; zero means just now.
+	// Since is when the pod was bound; zero counts as the present time.
 	// Ends is when the pod ends at the latest; zero means unknown.
 	Since, Ends time.Time
 	// WholeGPUs and Parts are the numbers of the pod's whole GPUs and parts of GPUs. On nodes whose
@@ -74,13 +74,13 @@ func (a *Assignment) SameCharges(was *Assignment) bool {
 		a.CPU == was.CPU && a.Extended.Equal(was.Extended) && slices.Equal(a.GPUs, was.GPUs)
 }
 
-// Place assigns a pod to a node and releases the reservations under the pod's UID. The caller must
-// have checked that the pod fits the node. The argument `read` is the record of the node that the
-// caller checked. The argument `seen` is what NarrowSeq returned before the check. NarrowSeq counts
-// changes after which a pod may no longer fit a node although the node's record is the same, for
-// example because a pod with anti-affinity was placed on another node. Place returns false and
-// changes nothing in three cases: the node has a newer record than `read`, NarrowSeq has grown
-// since it returned `seen`, or the pod is already assigned.
+// Place assigns a pod to a node and releases the reservations whose key is the pod's UID. The
+// caller must have checked that the pod fits the node. The argument `read` is the record of the node
+// that the caller checked. The argument `seen` is what NarrowSeq returned before the check.
+// NarrowSeq counts changes after which a pod may no longer fit a node although the node's record is
+// the same, for example because a pod with anti-affinity was placed on another node. Place returns
+// false and changes nothing in three cases: the node has a newer record than `read`, NarrowSeq has
+// grown since it returned `seen`, or the pod is already assigned.
 func (s *State) Place(pod *sched.Pod, read *sched.Node, at sched.Placement, seen uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,8 +18,8 @@
 // A pod is assigned to at most one node. The free resources in a node's record are the node's
 // allocatable resources minus what its assignments hold. A record is immutable. Each change of a
 // node makes a new record with a higher version, even if the node was removed and added again in
-// between. A node has at most one reservation. A pod loses the reservations under its UID when it
-// is assigned.
+// between. A node has at most one reservation. When a pod is assigned, the reservations whose key is
+// the pod's UID are released.
 //
 // # Who is notified when
 //

@@ -53,7 +53,8 @@ func (s *State) takeStale() *View {
 	return &View{FreedSeq: s.freedSeq.Load(), NarrowSeq: s.narrowed.Load()}
 }
 
-// indexUpdate is an entry to update in the indexes, and its record at the time of the new view.
+// indexUpdate is an entry to update in the indexes, and the record that was the newest one of the
+// entry when takeStale was called.
 type indexUpdate struct {
 	*Entry
 	record *sched.Node

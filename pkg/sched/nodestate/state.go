@@ -43,7 +43,7 @@ type State struct {
 		sync.Mutex
 		indexes []*distbucket.Reserving // one for each profile
 		free    []int64                 // buffer for the amounts by which an index sorts a node (filter.Space.AppendNode)
-		due     []indexUpdate           // the entries that are being updated; after a ranker panicked, those that the next update begins with
+		due     []indexUpdate           // the entries that the current index update handles; after a ranker (filter.Profile.Ranker) has panicked, the entries with which the next index update begins
 	}
 }
 

@@ -16,9 +16,9 @@ type Planner interface {
 	Plan([]sched.Decision)
 }
 
-// Refuser is an optional interface of a sched.Filter. Refusals returns, for each reason, the
-// number of nodes that the pod given to Begin does not fit for this reason. It returns nil if it
-// could count them only by a check of each node.
+// Refuser is an optional interface of a sched.Filter. Refusals counts the nodes that do not fit
+// the pod of the latest call of Begin, by reason. It returns nil if it could count them only by a
+// check of each node.
 type Refuser interface {
 	Refusals() sched.Tally
 }
@@ -98,7 +98,7 @@ func (p *Proposer) plan(pods []sched.Decision) {
 	}
 }
 
-// tally counts, for each reason, the nodes that a pod does not fit for this reason.
+// tally counts the nodes that do not fit a pod, by reason.
 func (p *Proposer) tally(pod *sched.Pod, nodes iter.Seq[*sched.Node]) sched.Tally {
 	tally, nowhere := sched.Tally{}, p.begin(pod)
 	if refuser, ok := p.options.Filter.(Refuser); ok && !nowhere.Refuses() {

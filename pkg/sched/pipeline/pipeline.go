@@ -57,7 +57,7 @@ type Config struct {
 	// call of Bind may take a long time, Bind calls `detach`. Another goroutine then binds the next
 	// decisions, so that the slow call delays no other pod.
 	Bind   func(ctx context.Context, d sched.Decision, detach func()) error
-	Undone func(sched.Decision) // called after Bind failed and Committer.Undo was called for the decision, because other pods may now fit the decision's node; may be nil
+	Undone func(sched.Decision) // called after Bind has failed and Committer.Undo has reverted the decision: other pods may now fit the decision's node; may be nil
 	// Panicked is called after the pipeline has recovered a panic that a pod or a gang caused in a
 	// proposer, in the committer or in a binder. The pod then backs off (waits a while before its
 	// retry), unless it is bound or may be bound. If Panicked is nil, panics are not recovered.

@@ -24,7 +24,7 @@ type Proposer struct {
 	options ProposerOptions
 	prefers sched.Preferrer              // options.Filter; nil if that filter does not rate nodes by the pod's preferences
 	after   map[string]distbucket.Cursor // by name of the scheduling profile: where the next search of the index starts, which is behind the best node of the last list
-	lists   int                          // lists made so far
+	lists   int                          // number of searches of the index so far
 
 	effort   numaplan.Effort // limits the searches for exclusive CPUs in the current list
 	gang     *gangPlan       // the plan of the current gang; nil if the current pod is in no gang

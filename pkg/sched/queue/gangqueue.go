@@ -216,7 +216,7 @@ func (q *GangQueue) Placed(pod *sched.Pod) {
 	q.Queue.Placed(q.representative(pod))
 }
 
-// Undone puts a pod whose Binding failed back into the queue. A pod of a gang returns together
+// Undone returns a pod to the queue, because its Binding failed. A pod of a gang returns together
 // with the other pending pods of the gang.
 func (q *GangQueue) Undone(pod *sched.Pod) {
 	q.mu.Lock()

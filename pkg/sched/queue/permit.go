@@ -66,10 +66,10 @@ func (q *Queue) Placed(pod *sched.Pod) {
 	q.changed.Broadcast()
 }
 
-// Undone puts a pod that was placed, but whose Binding failed, back into the queue. A node fitted
-// the pod, so the pod no longer counts as unschedulable. An earlier call of AllowBypass, which let
-// other pods be scheduled before this pod, no longer applies. If a later attempt finds no node for
-// the pod, the pod counts as unschedulable from that attempt on (Head.Since).
+// Undone returns a pod to the queue, because the pod was placed but its Binding failed. A node
+// fitted the pod, so the pod no longer counts as unschedulable. An earlier call of AllowBypass,
+// which let other pods be scheduled before this pod, no longer applies. If a later attempt finds no
+// node for the pod, the pod counts as unschedulable from that attempt on (Head.Since).
 func (q *Queue) Undone(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

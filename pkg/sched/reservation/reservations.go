@@ -15,16 +15,16 @@ import (
 type Options struct {
 	Wait  time.Duration // how long a pod has to be unschedulable before it gets a reservation; default 30 s
 	Again time.Duration // how often a better node is searched for; default 1 minute
-	// Keep is how long a reservation lasts; the default is 24 hours. If a running pod must end before
-	// the waiting pod fits, and is known to end later than this, the reservation lasts until a minute
-	// after that end. A pod that is not placed in this time loses its reservation, and gets another
-	// one after Wait.
+	// Keep is how long a reservation lasts; the default is 24 hours. A reservation lasts longer if a
+	// running pod that must end before the waiting pod fits is known to end after this time. It then
+	// lasts until a minute after the end of the running pod. A waiting pod that is not placed before
+	// its reservation ends gets another one after Wait.
 	Keep time.Duration
 	// Ends returns when a bound pod will end, or the zero time if that is unknown. If Ends is nil,
 	// the ends of all pods are unknown.
 	Ends func(uid string) time.Time
-	// Fits returns a function that reports whether a node fits a pod apart from resources. The
-	// function checks constraints that remain when the pods on the node end, such as taints.
+	// Fits returns a function that reports whether a node fits a pod, without regard to resources.
+	// The function checks constraints that remain when the pods on the node end, such as taints.
 	// The parameter `planned` has the pods of the same gang for which nodes are already planned. If
 	// Fits is nil, every node fits.
 	Fits func(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool
@@ -166,11 +166,11 @@ func (r *reservation) expires(keep time.Duration) time.Time {
 	return end
 }
 
-// update reserves the best node for `head`, the first pod of a resource type, if a search is due
-// (step 2 of Tend). The argument `behind` has the first unschedulable pods of other types, as far
-// as they come after `head` in the queue. The method also calls AllowBypass for a pod that already
-// has a reservation, because the queue forgets an earlier AllowBypass when the pod's requests
-// change.
+// update reserves the best node for `head`, the first unschedulable pod of a resource type, if it is
+// time for a search (step 2 of Tend). The argument `behind` has the first unschedulable pods of
+// other types, as far as they come after `head` in the queue. The method also calls AllowBypass for
+// a pod that already has a reservation, because the queue forgets an earlier AllowBypass when the
+// pod's requests change.
 func (rs *Reservations) update(head queue.Head, behind []queue.Head, now time.Time) {
 	r, rivals := rs.byType[head.Type], rs.rivals(head.Type)
 	switch {

@@ -78,8 +78,9 @@ func (g *Shapes) Remove(uid string) { g.remove(uid) }
 // Len returns the number of pods.
 func (g *Shapes) Len() int { return len(g.byPod) }
 
-// Released returns, in any order, the pods for which sched.Pod.Wait returns no reason to wait. An
-// exhausted quota is such a reason. It calls Wait once for each shape.
+// Released returns the pods that need not wait for something other than nodes, such as a quota: the
+// function sched.Pod.Wait returns no reason for them. The pods are in any order. Released calls Wait
+// once for each shape.
 func (g *Shapes) Released() (pods []*sched.Pod) {
 	for _, s := range g.byKey {
 		if !s.sample.Waits().Refuses() {
