@@ -16,8 +16,9 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// actor is a pod of the demo. The demo draws a picture of the machine, in which the letter of a pod
-// marks the pod's exclusive CPUs. Only some pods of the first act (part of the demo) have a letter.
+// actor is a pod of the demo. The demo draws pictures of the machine, in which the letter of a pod
+// marks the pod's exclusive CPUs. The letter is 0 for a pod with shared CPUs, and for the pods with
+// GPUs, which no picture shows.
 type actor struct {
 	letter byte
 	pod    *corev1.Pod

@@ -6,7 +6,7 @@
 //	driver, err := nvml.Open(nvml.Options{Library: fake.Library})
 //	fake.Inject("xid GPU-fa4e0006-… 94 1 0")
 //
-// lib/event.c lists the events that Inject accepts. Outside of tests, the script build builds the
+// lib/event.c lists the events that Inject accepts. Outside of tests, the script `build` builds the
 // library, and the environment variable NUMALET_FAKE_NVML names the layout file.
 package fakenvml
 

@@ -12,8 +12,8 @@ import (
 )
 
 // Account writes a kubeconfig for an existing service account and returns its path. The token in
-// the kubeconfig is valid for a day. The default namespace is that of the account. Clients have
-// only the rights of the account.
+// the kubeconfig is valid for a day. The default namespace is that of the account. Clients that use
+// the kubeconfig have only the rights of the account.
 func (p *Plane) Account(ctx context.Context, namespace, name string) (string, error) {
 	return p.account(ctx, namespace, name, nil)
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Hold updates the NodeTopologies as the agents do when pods start: they list the exclusive CPUs and
-// the GPUs of the pods. Each node may get pods only once, in one call. Pods without a node are
-// ignored.
+// Hold updates the NodeTopologies as the agents do when pods start: it adds the exclusive CPUs and
+// the GPUs of the pods to the status of each NodeTopology. Each node may get pods only once, in one
+// call. Pods without a node are ignored.
 func (p *Plane) Hold(ctx context.Context, pods []corev1.Pod) error {
 	client, err := p.resources()
 	if err != nil {

@@ -30,9 +30,9 @@ func AmountsOf(list corev1.ResourceList) Amounts {
 }
 
 // Ledger adds up the resources that pods hold on each node, and so detects resources that are
-// assigned twice. It handles the events of a watch of all pods in order. A pod holds resources from
-// its binding until it ends or is deleted. The exclusive CPUs and the GPUs of its placement are
-// among these resources.
+// assigned twice. It handles, in order, the events of a watch of all pods. A pod holds resources
+// from its binding until it ends or is deleted. The exclusive CPUs and the GPUs of its placement
+// are among these resources.
 type Ledger struct {
 	Room  map[string]Amounts // the allocatable resources of each node; a missing resource counts as 0
 	bound map[types.UID]assignment

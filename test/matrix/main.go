@@ -1,7 +1,7 @@
 // Command matrix runs the end-to-end tests with each version of Kubernetes and containerd, and
 // writes the table of docs/reference/tested.md:
 //
-//	matrix                              # every cell: hours on 2 CPUs
+//	matrix                              # every cell, which takes hours on 2 CPUs
 //	matrix -kubernetes 1.34 -columns controller,chart
 //	matrix -table                       # runs nothing, writes the table anew
 //

@@ -16,8 +16,8 @@ type round struct {
 }
 
 // rounds returns the rounds to run, in order. If the flag -only is set, these are the rounds that
-// match its value, which the parameter `only` has in parsed form. If the flag is not set, they are
-// the usual rounds (load.usual).
+// match the parameter `only`, the compiled value of the flag. If the flag is not set, they are the
+// usual rounds (load.usual).
 func rounds(o options, only *regexp.Regexp) []round {
 	var all []round
 	for _, l := range loads(o) {

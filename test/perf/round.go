@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// round starts one contender, lets it bind a backlog of one kind, and measures its rate, its CPU
-// time and its memory. Then it measures how long pods wait that are created one by one.
+// round starts one contender, lets it bind the backlog of one load, and measures the contender's
+// rate, CPU time and memory. Then it creates more pods one by one, and measures how long they wait.
 func (f *field) round(ctx context.Context, c contender, l load) (r result, err error) {
 	r.contender, r.load = c.name, l
 	if err := f.fill(ctx, l.fill); err != nil {

@@ -104,8 +104,8 @@ func count[K comparable](in map[K]int, key K, add int) {
 
 // need returns how many pods of the gang still have to start together: the gang's minimum, less the
 // pods that are bound or have succeeded. Each pending pod has the minimum that the gang had when
-// that pod was created, so pending pods may have different minima. A gang's minimum is expected never
-// to grow. So the method computes the difference for each of these minima, and returns the
+// that pod was created, so pending pods may have different minima. A gang's minimum is expected
+// never to grow. So the method computes the difference for each of these minima, and returns the
 // smallest one. From the minimum of a pending pod, it subtracts only those succeeded pods that have
 // the same owner as that pod. Succeeded pods of other owners may belong to an earlier gang with the
 // same name, and therefore the same ID.

@@ -15,10 +15,10 @@ import (
 type Options struct {
 	Wait  time.Duration // how long a pod has to be unschedulable before it gets a reservation; default 30 s
 	Again time.Duration // how often a better node is searched for; default 1 minute
-	// Keep is how long a reservation lasts; the default is 24 hours. A reservation lasts longer if a
-	// running pod that must end before the waiting pod fits is known to end after this time. It then
-	// lasts until a minute after the end of the running pod. A waiting pod that is not placed before
-	// its reservation ends gets another one after Wait.
+	// Keep is how long a reservation lasts; the default is 24 hours. If a running pod must end before
+	// the waiting pod fits, and is known to end only after this time, the reservation lasts longer:
+	// until a minute after the running pod's end. If the waiting pod is still not placed when its
+	// reservation ends, it gets another one after Wait.
 	Keep time.Duration
 	// Ends returns when a bound pod will end, or the zero time if that is unknown. If Ends is nil,
 	// the ends of all pods are unknown.

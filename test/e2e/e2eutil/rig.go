@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// Rig is the machine under test: a virtual machine with NUMA nodes whose kubelet has joined a real
-// control plane. Bin is the path of the program `rig` (test/cluster), which manages such machines.
+// Rig is the machine under test: a virtual machine with several NUMA nodes. The kubelet of the
+// machine has joined a real control plane. Bin is the path of the program `rig` (test/cluster),
+// which manages such machines.
 type Rig struct {
 	Bin     string
 	Flavour string // kind of machine, such as plain or systemd

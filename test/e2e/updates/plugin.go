@@ -21,7 +21,7 @@ type plugin struct {
 		sync.Mutex
 		out      io.Writer
 		members  []string // IDs of the pod's containers that exist when the plugin starts
-		cpus     []string // CPU sets for the containers that are created next
+		cpus     []string // the remaining CPU sets: for each container that is created next, the plugin moves the pod's containers to one of them
 		answered map[string]answer
 	}
 }

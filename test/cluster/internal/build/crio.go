@@ -18,7 +18,8 @@ func debianPackagesOfCRIO() []string {
 		"libdevmapper1.02.1", "libglib2.0-0", "libgpgme11"}
 }
 
-// pinnsFlags has the flags of the C compiler for pinns that matter in CRI-O's own Makefile.
+// pinnsFlags has the flags with which the C compiler builds pinns. Of the flags in CRI-O's own
+// Makefile, only these matter.
 const pinnsFlags = "-std=c99"
 
 // crio returns the recipe for CRI-O and its program pinns, which creates the namespaces of pods.

@@ -14,8 +14,8 @@ type debs struct {
 	flag []string // options of apt-get and apt-cache that select the package sources
 }
 
-// openDebs returns the packages of the host's package sources, or those of the backports of the
-// host's Debian release. The caller must call close.
+// openDebs returns the packages of the host's package sources. If `backports` is true, it returns
+// those of the backports of the host's Debian release instead. The caller must call close.
 func (b Builder) openDebs(backports bool) (d debs, err error) {
 	if d.dir, err = os.MkdirTemp("", "debs"); err != nil || !backports {
 		return d, err

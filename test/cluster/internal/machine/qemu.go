@@ -21,10 +21,10 @@ const (
 // kernelArgs configure the guest's kernel for software emulation. CPU mitigations and NUMA
 // balancing are off. Watchdogs are off, because a slow host would trigger them. RCU grace periods
 // are expedited, because a normal one waits for all 16 emulated CPUs, and cgroup operations wait
-// for many of them. The parameter clearcpuid hides the CPU features for fast string instructions,
-// so that the kernel clears memory with plain moves. The string instruction "rep stosb" is slow in
-// QEMU, which emulates it byte by byte. Debian's kernel clears memory when it is allocated;
-// init_on_alloc=0 turns this off.
+// for many grace periods. The parameter clearcpuid hides the CPU features for fast string
+// instructions, so that the kernel clears memory with plain moves. The string instruction "rep
+// stosb" is slow in QEMU, which emulates it byte by byte. Debian's kernel clears memory when it is
+// allocated; init_on_alloc=0 turns this off.
 const kernelArgs = "console=ttyS0 loglevel=4 panic=1 nokaslr mitigations=off tsc=reliable clocksource=tsc " +
 	"nowatchdog nosoftlockup rcupdate.rcu_cpu_stall_suppress=1 rcupdate.rcu_expedited=1 numa_balancing=disable audit=0 " +
 	"clearcpuid=erms,rep_good,fsrm init_on_alloc=0 transparent_hugepage=never psi=0 kfence.sample_interval=0"
