@@ -27,7 +27,7 @@ func output(cmd *exec.Cmd) (string, error) {
 	return string(out), nil
 }
 
-// indent indents a text.
+// indent indents each line of a text by two spaces.
 func indent(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
 }

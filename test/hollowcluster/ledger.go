@@ -81,7 +81,8 @@ func (l *Ledger) enter(pod *corev1.Pod, at assignment) error {
 	return errors.Join(err, l.check(pod, at.node))
 }
 
-// check returns an error if the pods on a node hold more resources than the node has.
+// check returns an error if the pods on a node hold more resources than the node has. The argument
+// `last` is the pod that was bound last, which the error names.
 func (l *Ledger) check(last *corev1.Pod, node string) error {
 	sum := Amounts{}
 	for _, amounts := range l.held[node] {

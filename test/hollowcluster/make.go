@@ -15,7 +15,7 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// atOnce is the number of objects that are created at the same time.
+// atOnce is the maximum number of calls that the function Each runs at the same time.
 const atOnce = 16
 
 // Each calls the function given as `do` once for each i from 0 to n-1, several calls at a time.
@@ -71,7 +71,7 @@ func MakeNode(ctx context.Context, client kubernetes.Interface, resources dynami
 	return publish(ctx, resources, s.topology(made))
 }
 
-// Serve publishes the NodeTopology of a node that exists, as the agent of the node does.
+// Serve creates the NodeTopology of an existing node, as the node's agent would.
 func (p *Plane) Serve(ctx context.Context, node *corev1.Node, s Shape) error {
 	resources, err := p.resources()
 	if err != nil {

@@ -48,7 +48,7 @@ func (p *Plane) Down() error {
 	return err
 }
 
-// File returns a path in Dir.
+// File returns the path of the file with the given name in Dir.
 func (p *Plane) File(name string) string { return filepath.Join(p.Dir, name) }
 
 // Kubectl runs kubectl as the administrator and returns its output.

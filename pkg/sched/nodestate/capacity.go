@@ -37,7 +37,7 @@ func newCapacity(space filter.Space) (*capacity, error) {
 	return c, err
 }
 
-// set adds or changes a node. The caller must hold the state's lock.
+// set adds a node to the index, or changes its amounts there. The caller must hold the state's lock.
 func (c *capacity) set(name string, allocatable sched.Amounts) {
 	if c.index == nil {
 		return
@@ -54,7 +54,7 @@ func (c *capacity) set(name string, allocatable sched.Amounts) {
 	c.publish()
 }
 
-// remove removes a node. The caller must hold the state's lock.
+// remove removes a node from the index. The caller must hold the state's lock.
 func (c *capacity) remove(name string) {
 	if c.index != nil {
 		must(c.index.Remove(name))

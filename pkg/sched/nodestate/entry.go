@@ -53,7 +53,7 @@ func (e *Entry) Assignments() iter.Seq[*Assignment] {
 	}
 }
 
-// makeHandles makes the given number of unused handles, one for each index.
+// makeHandles sets e.handles to the given number of unused handles, one for each index.
 func (e *Entry) makeHandles(count int) {
 	e.handles = e.handleStore[:]
 	if count > len(e.handleStore) {
@@ -61,7 +61,8 @@ func (e *Entry) makeHandles(count int) {
 	}
 }
 
-// add adds an assignment.
+// add adds an assignment to e.pods, and stores in the assignment where it is: its Entry and its
+// index.
 func (e *Entry) add(assignment *Assignment) {
 	assignment.entry, assignment.index = e, len(e.pods)
 	e.pods = append(e.pods, assignment)

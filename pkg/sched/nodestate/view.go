@@ -46,7 +46,7 @@ func profileOf(profiles []filter.Profile, name string) int {
 // time. Callers use it for the pods of a gang, some of which may already be assigned.
 func (v *View) Holds(uid string) bool { return v.state.Holds(uid) }
 
-// Len returns the number of nodes.
+// Len returns the number of nodes in the view.
 func (v *View) Len() int { return v.nodes }
 
 // Nodes yields the newest records of the nodes in the view, in the order of their names. It leaves

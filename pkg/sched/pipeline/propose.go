@@ -209,19 +209,20 @@ func (p *Proposer) query() distbucket.Query {
 	}
 }
 
-// listsPerStart is the number of lists after which a proposer starts a search at a random node,
-// chosen among the nodes that the policy considers equally good. Such searches avoid conflicts. A
-// conflict is that two proposers list the same node, so that the node has changed when the
-// committer gets the second list. But a search at a random node reads nodes that are not in the
-// processor's cache. The larger the cluster, the more cache misses such searches cause, so they
-// should be rare. With 4 proposers, the value 64 causes no more conflicts than 32 (BenchmarkCycle).
+// listsPerStart says how often a proposer starts a search at a random node: once in this number of
+// searches. The random node is one of the nodes that the policy considers equally good. A list of
+// nodes usually takes one search. Random starts avoid conflicts. A conflict is that two proposers
+// list the same node, so that the node has changed when the committer gets the second list. But a
+// search at a random node reads nodes that are not in the processor's cache. The larger the
+// cluster, the more cache misses such searches cause, so they should be rare. With 4 proposers, the
+// value 64 causes no more conflicts than 32 (BenchmarkCycle).
 const listsPerStart = 64
 
 // start returns the cursor behind which the search of the index starts. Normally the search starts
 // behind the best node of the last list, because the nodes near that node are still in the
-// processor's cache. But for one in listsPerStart lists, the method returns an empty cursor, from
-// which package distbucket starts the search at a random node. Without these random starts, one
-// proposer could follow another one through the index, and would only find nodes that the other
+// processor's cache. But for one in listsPerStart searches, the method returns an empty cursor,
+// from which package distbucket starts the search at a random node. Without these random starts,
+// one proposer could follow another one through the index, and would only find nodes that the other
 // proposer has just used. There are two exceptions. With the policy NextFit, every search starts
 // behind the best node of the last list. With any other policy and without options.Rand, every
 // cursor is empty, and among the nodes that the policy considers equally good, the search starts at

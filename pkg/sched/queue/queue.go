@@ -218,7 +218,7 @@ func (q *Queue) Poll() *sched.Pod {
 	return q.pop()
 }
 
-// wakeAll wakes all goroutines in Next.
+// wakeAll wakes all goroutines that wait in Next.
 func (q *Queue) wakeAll() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

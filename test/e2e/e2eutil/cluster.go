@@ -19,7 +19,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// Scheduler is the schedulerName that deploy/controller/admission sets.
+// Scheduler is the schedulerName that deploy/controller/admission/scheduler-name.yaml sets for pods
+// that request exclusive CPUs or GPUs.
 const Scheduler = "numalet-scheduler"
 
 // Cluster is a node of the test cluster (a virtual machine, see test/cluster), a client of the API
@@ -135,7 +136,8 @@ func WaitsFor(pod *corev1.Pod) string {
 	return ""
 }
 
-// AwaitEvent polls until an event on the pod has the reason and contains the text.
+// AwaitEvent polls until the pod has an event with the given reason, and with a message that
+// contains the given text.
 func (c *Cluster) AwaitEvent(ctx context.Context, pod, reason, text string) error {
 	return poll(ctx, func() (bool, string, error) {
 		list, err := c.API.CoreV1().Events(c.Namespace).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + pod})

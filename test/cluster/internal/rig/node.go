@@ -115,7 +115,8 @@ func (r *Rig) credentials(ca *pki.Authority, flavour machine.Flavour) (map[strin
 	}, nil
 }
 
-// guestd builds the program guestd, which runs in the machine. Go's build cache makes this fast.
+// guestd builds the program guestd, which runs in the machine, and returns the content of its file.
+// Go's build cache makes this fast.
 func (r *Rig) guestd() ([]byte, error) {
 	source, err := moduleDir()
 	if err != nil {

@@ -36,7 +36,7 @@ func (v Values) Socket() string {
 	return "/run/containerd/containerd.sock"
 }
 
-// Prefix is the directory of the initramfs whose contents the first boot copies to /.
+// Prefix is a directory in the initramfs. The first boot copies its contents to /.
 const Prefix = "seed"
 
 // Write writes the files in files/common to the archive, and the files for the machine's init
