@@ -123,7 +123,7 @@ func (v *Inventory) WithHealth(of func(id string, was Health) Health) *Inventory
 	return &next
 }
 
-// Only returns an inventory with only the GPUs at these indexes, in this order.
+// The method Only returns an inventory with the GPUs at these indexes and no others, in this order.
 func (v *Inventory) Only(gpus []int) *Inventory {
 	only := &Inventory{Driver: v.Driver, CUDA: v.CUDA}
 	for _, a := range gpus {

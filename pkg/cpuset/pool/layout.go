@@ -12,7 +12,7 @@ import (
 type layout struct {
 	nodes    []node     // NUMA nodes with online CPUs, sorted by id
 	cores    []core     // of all NUMA nodes, sorted by NUMA node, package and last-level cache
-	threads  []core     // all cores of the machine; each has all its online CPUs, even those in another NUMA node or in none
+	threads  []core     // all cores of the machine, each with all its online CPUs, even if these are in several NUMA nodes or in none
 	online   cpuset.Set // all online CPUs
 	placed   cpuset.Set // online CPUs in a NUMA node; only these are given to pods
 	isolated cpuset.Set

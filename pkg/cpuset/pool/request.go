@@ -22,15 +22,15 @@ type Claim struct {
 	CPUs        cpuset.Set        `json:"cpus"`
 	Mems        []topology.NodeID `json:"mems,omitempty"` // nil: memory is not bound
 	MemoryBytes uint64            `json:"memoryBytes,omitempty"`
-	// Grown has one set for each call of Grow, oldest first: the CPUs that this call added.
-	// They are also in CPUs.
+	// Grown has one set for each call of Grow, oldest first: the CPUs that this call added. They
+	// are also in the field CPUs.
 	Grown []cpuset.Set `json:"grown,omitempty"`
 	// Leaving are CPUs that the container has given back (Ledger.Shrink). The pod holds them until
 	// Ledger.Return is called. Until then, Ledger.Grow can give them to the container again.
 	Leaving cpuset.Set `json:"leaving,omitzero"`
 }
 
-// held returns every CPU that the claim keeps from other pods.
+// held returns the CPUs that no other pod can get because of this claim.
 func (c Claim) held() cpuset.Set { return c.CPUs.Union(c.Leaving) }
 
 // Grant is what one pod holds: its claims in the order of Pod.Containers. The agent's checkpoint

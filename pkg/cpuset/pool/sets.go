@@ -44,9 +44,9 @@ func (l *Ledger) rest(exclusive cpuset.Set) cpuset.Set {
 }
 
 // Free returns the CPUs that may become exclusive. They are online, in a NUMA node, not reserved,
-// and no pod holds them. With FullCores, all other online CPUs of their core must be free too. Each
-// of the returned CPUs may become exclusive. But if no other CPUs are shared, not all of the
-// returned CPUs may become exclusive, because one CPU must stay shared.
+// and no pod holds them. With FullCores, all other online CPUs of their core must be free too. If
+// no CPU besides the returned ones is shared, they cannot all become exclusive, because one of them
+// must stay shared.
 func (l *Ledger) Free() cpuset.Set {
 	never := l.options.Reserved.Union(l.layout.online.Minus(l.layout.placed))
 	taken := l.exclusive.Union(never)

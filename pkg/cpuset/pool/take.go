@@ -59,8 +59,8 @@ func (t tally) compare(u tally, k int) int {
 
 // takeAcross takes k CPUs from several parts of d. It first takes whole cores, from the parts with
 // the most CPUs in whole cores. If no whole core is left, it takes the free CPUs of split cores in
-// the parts from which it took whole cores. It takes CPUs that are still missing from as few parts
-// as possible. As soon as one part qualifies for all CPUs that are still missing, takeAcross takes
+// the parts from which it took whole cores. The CPUs that are needed besides come from as few parts
+// as possible. As soon as one part qualifies for all CPUs that are still needed, takeAcross takes
 // them from the best such part (see the method `best`).
 func (d *domain) takeAcross(k int, s *stock) {
 	var touched []*domain
@@ -134,8 +134,8 @@ func (d *domain) ranked(s *stock, order func(a, b tally) int) []rank {
 }
 
 // moreWhole orders parts by the number of free CPUs in whole cores, most first. Among parts with
-// the same number, the part with the fewest other free CPUs comes first. Parts with more other
-// free CPUs come later, so that these CPUs remain for what cannot be taken as whole cores.
+// the same number, the part with the fewest free CPUs in split cores comes first, so that parts
+// with many such CPUs remain for what cannot be taken as whole cores.
 func (t tally) moreWhole(u tally) int {
 	return cmp.Or(cmp.Compare(u.whole, t.whole), cmp.Compare(t.free, u.free))
 }

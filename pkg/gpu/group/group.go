@@ -40,7 +40,7 @@ type Permission func(node, id string) bool
 
 func (p Permission) allows(node, id string) bool { return p == nil || p(node, id) }
 
-// For returns the inventories of the nodes, reduced to the GPUs that a permission allows.
+// The method For returns the inventories of the nodes, reduced to the GPUs that a permission allows.
 // Nodes without any allowed GPU are left out. An allowed GPU in MIG mode keeps all of its
 // slices.
 func (n Nodes) For(permitted Permission) Nodes {

@@ -124,9 +124,10 @@ type GPUOffer struct {
 
 // On returns the offer of a node, and false if no group has enough free GPUs there. If several
 // groups have enough, the group with the fewest free GPUs on the node serves the request. If
-// several groups have equally few, the first of them by name serves it. On takes everything that is
-// free on the node as available, so the caller must pass a node without what is reserved for other
-// pods (sched.Node.For). For each group of the Match, On visits all GPUs of the node.
+// several groups have equally few, the first of them by name serves it. The method treats
+// everything that is free on the node as available. So the caller must pass the node without what
+// is reserved for other pods (the result of sched.Node.For). For each group of the Match, the
+// method visits all GPUs of the node.
 func (m Match) On(node *sched.Node) (GPUOffer, bool) {
 	best, found := GPUOffer{}, false
 	for _, group := range m.sources() {

@@ -200,8 +200,8 @@ func (s *supply) shares(ids []string) bool {
 
 // choose chooses the given number of GPUs, and returns their indexes in s.units. If
 // enough whole GPUs are in no group, it returns the best-connected of these GPUs.
-// Otherwise it returns the GPUs or slices in the fewest groups. Of GPUs in equally many
-// groups, it takes the first.
+// Otherwise it returns the GPUs or slices that are in the fewest groups. Of those that are in
+// equally many groups, it takes the first.
 func (s *supply) choose(count int) []int {
 	var free, gpus []int
 	for i, unit := range s.units {

@@ -210,13 +210,13 @@ type PendingCharge struct {
 	QuotaCharge
 }
 
-// Together checks that no limit prevents charging `need` of the given pods at the same time. Given
-// pods that are already charged count towards `need`. Together adds the other pods in the given
-// order and skips a pod that would exceed a limit. It does not try other selections of pods. If too
-// few pods can be charged, Together returns a *GPURefusal. The refusal names the first limit that
-// would be exceeded. It also says how much the missing pods request together. The missing pods are
-// the first pods that are not charged yet, as many as are necessary to reach `need`, or all of them
-// if they are too few.
+// Together checks that no limit prevents charging `need` of the given pods at the same time. Those
+// of the pods that are already charged count towards `need`. The method adds the other pods in the
+// given order and skips a pod that would exceed a limit. It does not try other selections of pods.
+// If limits leave too few pods that can be charged, the method returns a *GPURefusal. The refusal
+// names the first limit that would be exceeded. It also says how much the missing pods request
+// together. The missing pods are the first pods that are not charged yet, as many as are necessary
+// to reach `need`, or all of them if they are too few.
 func (q *Quotas) Together(all []PendingCharge, need int) error {
 	pending := slices.DeleteFunc(slices.Clone(all), func(d PendingCharge) bool { _, charged := q.pods[d.UID]; return charged })
 	need -= len(all) - len(pending)
