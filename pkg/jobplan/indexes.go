@@ -17,7 +17,7 @@ func (s Indexes) Has(index int) bool {
 	return found
 }
 
-// With returns a set that also contains the given index.
+// The method With returns the set with the given index added.
 func (s Indexes) With(index int) Indexes {
 	at, found := slices.BinarySearch(s, index)
 	if found {

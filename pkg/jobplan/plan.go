@@ -35,8 +35,8 @@ type planner struct {
 	now  time.Time
 }
 
-// Next returns the next steps of a job. The second parameter, Progress, is the field Plan.Progress
-// of the plan that the previous call of Next for this job returned.
+// Next returns the next steps of a job. The parameter `was` is the Progress in the plan that the
+// previous call of Next returned for this job.
 func Next(job Job, was Progress, pods []Pod, now time.Time) Plan {
 	p := &planner{job: job, pods: pods, now: now}
 	p.Done, p.Failures = was.Done, maps.Clone(was.Failures)

@@ -6,7 +6,7 @@ import "time"
 // after each failure, and never exceeds Most.
 type Backoff struct{ First, Most time.Duration }
 
-// Or returns a copy of b. Fields that are zero or negative are replaced by the same fields of
+// The method Or returns a copy of b in which fields that are zero or negative have the values of
 // the parameter `other`.
 func (b Backoff) Or(other Backoff) Backoff {
 	if b.First <= 0 {

@@ -41,10 +41,10 @@ func ExtendedOf(counts map[string]int64) Extended {
 	return e
 }
 
-// Of returns the amount of a resource, or 0 if e does not have the resource. It searches linearly,
-// because there are few resources. If the argument comes from All or from a unique.Handle, it is
-// the same string in memory as the equal name in e, and the comparison need not read the bytes of
-// the names.
+// The method Of returns the amount of a resource, or 0 if e does not have the resource. It
+// searches linearly, because there are few resources. If the argument comes from All or from a
+// unique.Handle, it is the same string in memory as the equal name in e, and the comparison need
+// not read the bytes of the names.
 func (e Extended) Of(name string) int64 {
 	for _, x := range e {
 		if x.name.Value() == name {
@@ -54,7 +54,7 @@ func (e Extended) Of(name string) int64 {
 	return 0
 }
 
-// All yields the names and amounts of the resources, sorted by name.
+// The method All yields the names and amounts of the resources, sorted by name.
 func (e Extended) All() iter.Seq2[string, int64] {
 	return func(yield func(string, int64) bool) {
 		for _, x := range e {
@@ -79,8 +79,8 @@ func (e Extended) String() string {
 }
 
 // plus returns e + sign × other. An amount that does not fit an int64 becomes the nearest int64.
-// plus visits each element of e and of `other` once. A resource whose amount becomes 0 stays in the
-// result. If `other` is empty, the result is e itself.
+// The method visits each element of e and of `other` once. A resource whose amount becomes 0 stays
+// in the result. If `other` is empty, the result is e itself.
 func (e Extended) plus(other Extended, sign int64) Extended {
 	if len(other) == 0 {
 		return e

@@ -24,8 +24,8 @@ func (p *Pod) Claim() string {
 	return p.UID
 }
 
-// Together returns the pods that a queued pod represents: the members of its gang, or only the pod
-// itself. It also returns how many of these pods must be placed at the same time.
+// The method Together returns the pods that a queued pod represents: the members of its gang, or
+// only the pod itself. It also returns how many of these pods must be placed at the same time.
 func (p *Pod) Together() (pods []*Pod, need int) {
 	if p.Gang == nil || len(p.Gang.Members) == 0 {
 		return []*Pod{p}, 1

@@ -58,9 +58,9 @@ type Decision struct {
 // Filter adds the filters of another system, such as kube-scheduler's plugins, to those of package
 // filter. An instance handles one pod at a time, and only one goroutine may use it.
 type Filter interface {
-	// Begin starts filtering for a pod with the current state of the cluster. The first result has the
-	// names of the only nodes that may fit the pod, or is nil if any node may fit. If Begin finds out
-	// that no node fits, the second result has the reason.
+	// Begin starts to filter nodes for a pod. It uses the current state of the cluster. The first
+	// result has the names of the only nodes that may fit the pod, or is nil if any node may fit.
+	// If Begin finds out that no node fits, the second result has the reason.
 	Begin(*Pod) (only []string, why Reason)
 	// Check returns the reason why a node does not fit the pod given to Begin, or no reason if the
 	// node fits.

@@ -30,8 +30,8 @@ type Node struct {
 	Spare int
 
 	GPUs []GPU
-	// Links says how each pair of GPUs is connected. Its indexes are those of GPUs. It is nil if the
-	// links are unknown.
+	// Links says how each pair of GPUs is connected. Its indexes are those of the field GPUs. It is
+	// nil if the links are unknown.
 	Links gpu.Links
 	// Parts describes the extended resources that count parts of GPUs, such as time slices or MIG
 	// instances, by resource name.
@@ -113,9 +113,9 @@ func (n *Node) Copy() *Node {
 	return &c.Node
 }
 
-// For returns a record in which resources that are reserved for other pods are not free. The
-// argument is the result of Pod.Claim of the pod that is to use the node. If it is "", no reserved
-// resources are free. The returned record has the same version as n.
+// The method For returns a record in which resources that are reserved for other pods are not free.
+// The argument is the result of Pod.Claim of the pod that is to use the node. If it is "", no
+// reserved resources are free. The returned record has the same version as n.
 func (n *Node) For(uid string) *Node {
 	if n.Reserved == nil || n.Reserved.UID == uid {
 		return n

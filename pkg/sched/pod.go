@@ -85,11 +85,11 @@ type Pod struct {
 // gang, because the pod that it lacks may be one of the same gang.
 func (p *Pod) LacksNeighbor() bool { return p.Gang == nil && p.Lacks != nil && p.Lacks() }
 
-// Within returns a copy of the pod for checks of many nodes. These checks together try only as many
-// ways to distribute the exclusive CPUs as the Effort allows. When the Effort is used up, only a few
-// ways are tried on each further node. If none of these few ways fits, but there are others, the
-// node is refused with the code SearchCut. If no container of the pod has exclusive CPUs, Within
-// returns the pod itself.
+// The method Within returns a copy of the pod for checks of many nodes. These checks together try
+// only as many ways to distribute the exclusive CPUs as the Effort allows. When the Effort is used
+// up, only a few ways are tried on each further node. If none of these few ways fits, but there are
+// others, the node is refused with the code SearchCut. If no container of the pod has exclusive
+// CPUs, Within returns the pod itself.
 func (p *Pod) Within(e *numaplan.Effort) *Pod {
 	if len(p.Exclusive) == 0 {
 		return p

@@ -82,10 +82,10 @@ const maxShares = 262144
 func sharesOf(n int64) uint64 { return min(uint64(n)*1024, maxShares) }
 
 // ExclusiveCPUs returns the number of CPUs of a container with exclusive CPUs. Before the container
-// gets its exclusive CPUs, it has a CPU quota, from which ExclusiveCPUs reads the number. Then the
-// quota is removed, so ExclusiveCPUs reads the number from the CPU shares. It returns 0 if neither
-// the quota nor the shares tell the number. An error means that the number is not whole, or that
-// the CPU limit and the CPU request differ.
+// gets its exclusive CPUs, it has a CPU quota, from which ExclusiveCPUs reads the number. When the
+// container gets them, the quota is removed. From then on, ExclusiveCPUs reads the number from the
+// CPU shares. It returns 0 if neither the quota nor the shares tell the number. An error means that
+// the number is not whole, or that the CPU limit and the CPU request differ.
 func (r Resources) ExclusiveCPUs() (int, error) {
 	switch {
 	case r.QuotaMicros > 0 && r.PeriodMicros > 0:

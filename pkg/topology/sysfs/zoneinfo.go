@@ -18,8 +18,8 @@ type zone struct {
 	protection    uint64 // the largest lowmem reserve of the zone: how many pages an allocation that can use a higher zone must leave free
 }
 
-// reserved returns how many pages of the zone the kernel keeps from processes.
-// Source: calculate_totalreserve_pages in
+// reserved returns how many pages of the zone processes cannot get, because the kernel reserves
+// them. Source: calculate_totalreserve_pages in
 // https://github.com/torvalds/linux/blob/v6.12/mm/page_alloc.c
 func (z zone) reserved() uint64 { return min(z.protection+z.highWatermark, z.managed) }
 
