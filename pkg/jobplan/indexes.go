@@ -26,7 +26,7 @@ func (s Indexes) With(index int) Indexes {
 	return slices.Insert(slices.Clone(s), at, index)
 }
 
-// Below returns how many indexes in the set are less than n.
+// The method Below returns how many indexes in the set are less than n.
 func (s Indexes) Below(n int) int {
 	at, _ := slices.BinarySearch(s, n)
 	return at

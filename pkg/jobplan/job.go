@@ -54,7 +54,7 @@ const (
 	Broken    Phase = "Failed"
 )
 
-// Over reports whether the phase is final.
+// The method Over reports whether the phase is final.
 func (p Phase) Over() bool { return p == Complete || p == Broken }
 
 // Reasons of events. The event for a failed job has none of these reasons, but the reason of the

@@ -57,7 +57,7 @@ func (p *planner) recordPhase(was Progress) {
 	}
 }
 
-// pods returns "1 pod" or "2 pods".
+// pods returns a number of pods as text, such as "1 pod" or "2 pods".
 func pods(n int) string {
 	if n == 1 {
 		return "1 pod"
@@ -65,7 +65,7 @@ func pods(n int) string {
 	return fmt.Sprintf("%d pods", n)
 }
 
-// times returns "once" or "2 times".
+// times returns as text how often something happened, such as "once" or "2 times".
 func times(n int) string {
 	if n == 1 {
 		return "once"

@@ -9,7 +9,7 @@ import (
 const (
 	TypeCPU        = "cpu"
 	TypeAnyGPU     = "gpu"         // for a request, a GPU of any model; for a GPU in use, a GPU whose model is unknown
-	TypeUnknownGPU = "unknown-gpu" // in the queue, the type of all pods that request GPUs, or parts of GPUs, of which no node has any
+	TypeUnknownGPU = "unknown-gpu" // in the queue, the type of a pod that requests GPUs, or parts of GPUs, if no node has any of the requested types
 )
 
 // ResourceType returns the type of resource that a pod waits for. In the queue, pods of the same

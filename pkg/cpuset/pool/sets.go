@@ -30,8 +30,8 @@ func (l *Ledger) starves(cpus cpuset.Set) bool {
 
 // shared returns the CPUs of l.rest(exclusive) that are not withheld (kept idle because of
 // FullCores). Reserved CPUs are never withheld, even if a pod holds their sibling. A pod can hold
-// the sibling of a reserved CPU if the pod got it before FullCores was turned on, or before the
-// other CPU was reserved.
+// such a sibling if it got the sibling before FullCores was turned on, or before the core had a
+// reserved CPU.
 func (l *Ledger) shared(exclusive cpuset.Set) cpuset.Set {
 	return l.rest(exclusive).Minus(l.siblings(exclusive).Minus(l.options.Reserved))
 }

@@ -23,7 +23,7 @@ func (l *layout) stock(free cpuset.Set) *stock {
 	return s
 }
 
-// whole reports whether all CPUs of a core are free.
+// whole reports whether all CPUs of a core are free and not taken yet.
 func (s *stock) whole(core int) bool { return int(s.left[core]) == len(s.cores[core]) }
 
 // grab takes the first n free CPUs of a core that are not taken yet, or all of these if there are

@@ -59,9 +59,9 @@ func (t tally) compare(u tally, k int) int {
 
 // takeAcross takes k CPUs from several parts of d. It first takes whole cores, from the parts with
 // the most CPUs in whole cores. If no whole core is left, it takes the free CPUs of split cores in
-// the parts from which it took whole cores. The CPUs that are needed besides come from as few parts
-// as possible. As soon as one part qualifies for all CPUs that are still needed, takeAcross takes
-// them from the best such part (see the method `best`).
+// the parts from which it took whole cores. Any other CPUs that are still needed come from as few
+// parts as possible. As soon as one part qualifies for all CPUs that are still needed, takeAcross
+// takes them from the best such part (see the method `best`).
 func (d *domain) takeAcross(k int, s *stock) {
 	var touched []*domain
 	for _, p := range d.ranked(s, tally.moreWhole) {

@@ -74,9 +74,9 @@ func (g *Group) refuses(request Request) *GPURefusal {
 	return nil
 }
 
-// Without returns a Match that lacks some of the groups: those for which the function given as
-// `drop` returns true. At least one group must remain, because a Match without groups allows the
-// GPUs that belong to no group.
+// The method Without returns a Match that lacks some of the groups: those for which the function
+// given as `drop` returns true. At least one group must remain, because a Match without groups
+// allows the GPUs that belong to no group.
 func (m Match) Without(drop func(name string) bool) Match {
 	m.groups = slices.DeleteFunc(slices.Clone(m.groups), func(i int) bool { return drop(m.grouping.groups[i].Name) })
 	return m
@@ -122,11 +122,11 @@ type GPUOffer struct {
 	Over  int              // how many more GPUs are offered than requested; the offer with the fewest is the best, because it leaves larger groups to larger requests
 }
 
-// On returns the offer of a node, and false if no group has enough free GPUs there. If several
-// groups have enough, the group with the fewest free GPUs on the node serves the request. If
-// several groups have equally few, the first of them by name serves it. The method treats
-// everything that is free on the node as available. So the caller must pass the node without what
-// is reserved for other pods (the result of sched.Node.For). For each group of the Match, the
+// The method On returns the offer of a node. It returns false if no group has enough free GPUs
+// there. If several groups have enough, the group with the fewest free GPUs on the node serves the
+// request. If several groups have equally few, the first of them by name serves it. The method
+// treats everything that is free on the node as available. So the caller must pass the node without
+// what is reserved for other pods (the result of sched.Node.For). For each group of the Match, the
 // method visits all GPUs of the node.
 func (m Match) On(node *sched.Node) (GPUOffer, bool) {
 	best, found := GPUOffer{}, false

@@ -89,15 +89,15 @@ func (q *Quotas) Limit(scope Scope, most sched.MilliGPU) { q.limits[scope] = mos
 // Unlimit removes a limit.
 func (q *Quotas) Unlimit(scope Scope) { delete(q.limits, scope) }
 
-// Left returns how much the tenant may still get before it reaches the limit. The first result is
-// never negative. The second result is false if no limit is set for the scope.
+// The method Left returns how much the tenant may still get before it reaches the limit. The first
+// result is never negative. The second result is false if no limit is set for the scope.
 func (q *Quotas) Left(scope Scope) (left sched.MilliGPU, limited bool) {
 	limit, limited := q.limits[scope]
 	return max(0, limit-q.used[scope]), limited
 }
 
-// Over returns a *GPURefusal if the tenant would exceed the limit of the scope by getting the given
-// amount in addition to what it already uses. Otherwise it returns nil.
+// The method Over returns a *GPURefusal if the tenant would exceed the limit of the scope by
+// getting the given amount in addition to what it already uses. Otherwise it returns nil.
 func (q *Quotas) Over(scope Scope, amount sched.MilliGPU) error {
 	if limit, limited := q.limits[scope]; limited && q.used[scope]+amount > limit {
 		return q.refuse(scope, amount)
@@ -210,13 +210,13 @@ type PendingCharge struct {
 	QuotaCharge
 }
 
-// Together checks that no limit prevents charging `need` of the given pods at the same time. Those
-// of the pods that are already charged count towards `need`. The method adds the other pods in the
-// given order and skips a pod that would exceed a limit. It does not try other selections of pods.
-// If limits leave too few pods that can be charged, the method returns a *GPURefusal. The refusal
-// names the first limit that would be exceeded. It also says how much the missing pods request
-// together. The missing pods are the first pods that are not charged yet, as many as are necessary
-// to reach `need`, or all of them if they are too few.
+// The method Together checks that no limit prevents charging `need` of the given pods at the same
+// time. Those of the pods that are already charged count towards `need`. The method adds the other
+// pods in the given order and skips a pod that would exceed a limit. It does not try other
+// selections of pods. If limits leave too few pods that can be charged, the method returns a
+// *GPURefusal. The refusal names the first limit that would be exceeded. It also says how much the
+// missing pods request together. The missing pods are the first pods that are not charged yet, as
+// many as are necessary to reach `need`, or all of them if they are too few.
 func (q *Quotas) Together(all []PendingCharge, need int) error {
 	pending := slices.DeleteFunc(slices.Clone(all), func(d PendingCharge) bool { _, charged := q.pods[d.UID]; return charged })
 	need -= len(all) - len(pending)

@@ -208,7 +208,8 @@ func (d *drawing) cpu(c topology.CPU) box {
 	return chip(class, label, max(threadSize, int(charWidth*float64(len(label)))+4), threadSize)
 }
 
-// class returns the CSS class of a CPU by its use.
+// class returns the CSS class of a CPU, which depends on whether the CPU is held, reserved or
+// shared.
 func (d *drawing) class(cpu cpuset.CPU) string {
 	switch i := d.use.holder(cpu); {
 	case i >= 0:
