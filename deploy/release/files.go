@@ -120,8 +120,11 @@ func (o options) writeManifests(c *helmchart.Chart) error {
 // architecture.
 func (o options) writePlugin() error {
 	found, err := filepath.Glob(filepath.Join(o.programs, "*", "numalet"))
-	if err != nil || len(found) == 0 {
-		return fmt.Errorf("find the programs in %q: there are none (%w)", o.programs, err)
+	if err != nil {
+		return fmt.Errorf("find the programs in %q: %w", o.programs, err)
+	}
+	if len(found) == 0 {
+		return fmt.Errorf("there are no programs in %q", o.programs)
 	}
 	var platforms []platform
 	for _, file := range found {

@@ -122,6 +122,12 @@ func (m *Monitor) Run(ctx context.Context) error {
 // Sample measures the foreign time of all containers once. Only one goroutine may call it at a
 // time.
 func (m *Monitor) Sample() error {
+	before := m.Noisy()
+	defer func() {
+		if !slices.Equal(before, m.Noisy()) {
+			m.o.Changed()
+		}
+	}()
 	m.forget()
 	containers := m.o.Containers()
 	if len(containers) == 0 {
@@ -132,7 +138,7 @@ func (m *Monitor) Sample() error {
 		return err
 	}
 	var errs []error
-	now, before := m.o.Now(), m.Noisy()
+	now := m.o.Now()
 	for _, container := range containers {
 		used, err := m.o.Usage(container.Cgroup, container.CPUs)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -143,9 +149,6 @@ func (m *Monitor) Sample() error {
 			continue
 		}
 		m.add(container, cputime.Take(now, container.ID, container.CPUs, used, online, &m.proc.threads))
-	}
-	if !slices.Equal(before, m.Noisy()) {
-		m.o.Changed()
 	}
 	return errors.Join(errs...)
 }

@@ -113,6 +113,31 @@ func TestMonitor(t *testing.T) {
 	}
 }
 
+// TestNoisyContainerIsReleased checks that Changed is called if the last container with exclusive CPUs
+// releases them while it has too much foreign time.
+func TestNoisyContainerIsReleased(t *testing.T) {
+	machine := newMachine()
+	monitor := machine.monitor()
+	monitor.o.Containers = func() []Container {
+		if machine.held {
+			return []Container{machine.c}
+		}
+		return nil
+	}
+	machine.sample(t, monitor)
+	machine.set(700, 0, 0)
+	machine.sample(t, monitor)
+	machine.sample(t, monitor)
+	if diff := cmp.Diff([]string{"ns/p/main"}, monitor.Noisy()); diff != "" || machine.changes != 1 {
+		t.Fatalf("%d changes, want 1; Noisy (-want +got):\n%s", machine.changes, diff)
+	}
+	machine.held = false
+	machine.sample(t, monitor)
+	if noisy := monitor.Noisy(); noisy != nil || machine.changes != 2 {
+		t.Errorf("%d changes, want 2; %v are noisy, want none", machine.changes, noisy)
+	}
+}
+
 // TestProcessIsReadOnce checks that the files of a process that is not a kernel thread are read
 // only once. It also checks that there is no error if a process ends between the listing of
 // /proc and the read of the process's files.

@@ -8,14 +8,15 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Running is a container with exclusive CPUs that the container runtime has. It may run, but it may
+// Running is a container with exclusive CPUs. The container runtime lists it: it may run, but it may
 // also have exited or not have started.
 type Running struct {
 	workload.Container
 	CPUs cpuset.Set // the container's CPUs that are online
 }
 
-// Running returns the containers with exclusive CPUs that the container runtime has, ordered by ID.
+// Running returns the containers that hold exclusive CPUs and that the container runtime lists,
+// ordered by ID.
 func (n *Node) Running() []Running {
 	n.mu.Lock()
 	defer n.mu.Unlock()

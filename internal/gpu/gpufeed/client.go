@@ -40,7 +40,7 @@ type Client struct {
 		sync.Mutex
 		line     string // the line with the latest inventory; "" before the first line and after a timeout
 		latest   *gpu.Inventory
-		received time.Time // time of the last line; zero after a timeout
+		received time.Time // time of the last inventory; zero after a timeout
 	}
 }
 
@@ -115,18 +115,17 @@ func (c *Client) receive(ctx context.Context) error {
 // update parses a line from the Server. The inventory in this line becomes the latest
 // inventory.
 func (c *Client) update(line string) error {
-	c.mu.Lock()
-	c.mu.received = time.Now()
-	same := c.mu.line == line
-	c.mu.Unlock()
-	if same {
-		return nil
-	}
 	v, err := parse(line)
 	if err != nil {
 		return err
 	}
-	c.set(line, v)
+	c.mu.Lock()
+	c.mu.received = time.Now()
+	same := c.mu.line == line
+	c.mu.Unlock()
+	if !same {
+		c.set(line, v)
+	}
 	return nil
 }
 

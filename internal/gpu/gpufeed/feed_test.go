@@ -162,6 +162,9 @@ func TestNotAnInventory(t *testing.T) {
 	if err := c.update("[]\n"); err == nil || !strings.Contains(err.Error(), "decode the inventory of GPUs") {
 		t.Errorf("update: %v", err)
 	}
+	if c.Ready() == nil {
+		t.Error("the client is ready, but it has received no inventory")
+	}
 }
 
 func TestFetch(t *testing.T) {

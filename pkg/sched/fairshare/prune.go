@@ -11,10 +11,10 @@ import (
 const negligible = 1e-3
 
 // Prune removes accounts whose usage is 0 and whose score is negligible, and then tenants without
-// accounts. It keeps tenants whose weight is not the default. Without Prune, the book and its
-// metrics would grow without limit, because users can create any number of tenants: each new
-// Namespace, or each new value of the label that names a pod's tenant, can be a new tenant. Prune
-// visits all accounts.
+// accounts. It keeps tenants whose weight is not the default, and tenants with a running task that
+// is younger than Margin. Without Prune, the book and its metrics would grow without limit, because
+// users can create any number of tenants: each new Namespace, or each new value of the label that
+// names a pod's tenant, can be a new tenant. Prune visits all accounts.
 func (b *Book) Prune(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
