@@ -30,9 +30,9 @@ const DefaultTimeConstant = 42 * time.Hour
 // compute new scores for the changed nodes. The placement of a pod changes one node. The score of
 // this node is computed again for each kind, when a pod of this kind is scheduled next. So if pods
 // of k kinds are scheduled, each placement causes about k computations of scores, however many
-// nodes there are. A decision then compares the cached scores of all nodes. Two other designs were
-// slower: to compute the scores of all nodes for each pod, and to compute a node's scores for all
-// kinds whenever the node changes.
+// nodes there are. After these computations, Best compares the cached scores of all nodes. Two
+// other designs were slower: to compute the scores of all nodes for each pod, and to compute a
+// node's scores for all kinds whenever the node changes.
 //
 // Each pod that is seen changes the learned workload, which says which requests are common. Scores
 // are computed with the measured workload, an earlier copy of the learned workload. The measured
