@@ -75,7 +75,8 @@ func sentences(reason string) []string {
 	return strings.Split(reason, "; ")
 }
 
-// slicesOf returns a list of the slices of a GPU in MIG mode, such as "MIG 3g.40gb 2 × 1g.10gb".
+// slicesOf returns a text with the slices of a GPU in MIG mode, such as "MIG 3g.40gb 2 × 1g.10gb" for
+// one slice 3g.40gb and two slices 1g.10gb.
 func slicesOf(c gpu.GPU) string {
 	if len(c.Slices) == 0 {
 		return "MIG, no slices"
