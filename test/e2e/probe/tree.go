@@ -27,10 +27,11 @@ const (
 
 func (r role) String() string { return [...]string{"unknown", "sandbox", "shared", "exclusive"}[r] }
 
-// mask is a cpuset in the kernel's list format, such as "0-3,8".
-type mask string
+// cpulist is the CPUs that a container's cgroup may use, as the file cpuset.cpus.effective of the
+// cgroup has them, such as "0-3,8".
+type cpulist string
 
-func (m mask) overlaps(n mask) bool {
+func (m cpulist) overlaps(n cpulist) bool {
 	a, errA := cpuset.Parse(string(m))
 	b, errB := cpuset.Parse(string(n))
 	return errA == nil && errB == nil && a.Overlaps(b)
@@ -70,7 +71,7 @@ func isContainer(name string) bool {
 
 // effective returns the CPUs that the processes in a cgroup may use. It returns false if the cgroup
 // has no process.
-func (t tree) effective(path string) (mask, bool) {
+func (t tree) effective(path string) (cpulist, bool) {
 	events, err := os.ReadFile(filepath.Join(t.root, path, "cgroup.events"))
 	if err != nil || !bytes.Contains(events, []byte("populated 1")) {
 		return "", false
@@ -79,7 +80,7 @@ func (t tree) effective(path string) (mask, bool) {
 	if err != nil {
 		return "", false
 	}
-	return mask(bytes.TrimSpace(list)), true
+	return cpulist(bytes.TrimSpace(list)), true
 }
 
 // role returns the role of a container: sandbox, shared or exclusive. It derives the role from the

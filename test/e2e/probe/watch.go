@@ -70,7 +70,7 @@ func (w *watcher) pass() {
 	w.classify(all)
 	type held struct {
 		path string
-		cpus mask
+		cpus cpulist
 	}
 	var exclusive []held
 	for _, path := range all {
@@ -94,7 +94,7 @@ func (w *watcher) pass() {
 	w.report.Passes++
 }
 
-func (w *watcher) confirm(exclusive string, cpus mask, other string, its mask) {
+func (w *watcher) confirm(exclusive string, cpus cpulist, other string, its cpulist) {
 	again, ok := w.read(exclusive)
 	if !ok || again != cpus {
 		return
@@ -107,7 +107,7 @@ func (w *watcher) confirm(exclusive string, cpus mask, other string, its mask) {
 		other, w.known[other], its, exclusive, cpus))
 }
 
-func (w *watcher) read(path string) (mask, bool) {
+func (w *watcher) read(path string) (cpulist, bool) {
 	w.report.Readings++
 	return w.tree.effective(path)
 }
