@@ -68,7 +68,8 @@ func show(request CPURequest, err error) string {
 }
 
 // TestTooManyContainers checks that a pod with too many init containers with exclusive CPUs is
-// refused. Kubernetes does not limit their number, and they need no more CPUs than one of them.
+// refused. Kubernetes does not limit the number of init containers. Because they run one after
+// another, they can all use the same CPUs.
 func TestTooManyContainers(t *testing.T) {
 	for n, want := range map[int]Reason{MaxExclusiveContainers: "", MaxExclusiveContainers + 1: TooManyContainers} {
 		limits := corev1.ResourceList{"cpu": resource.MustParse("1"), "memory": resource.MustParse("1Gi")}

@@ -65,7 +65,7 @@ func FuzzReadCPURequest(f *testing.F) {
 }
 
 // FuzzPodSpec calls PodTemplate.PodSpec with random bytes as the pod template's spec. PodSpec
-// must either return an error, or a spec that has a container and can be encoded as JSON
+// must return either an error, or a spec that has a container and can be encoded as JSON
 // again.
 func FuzzPodSpec(f *testing.F) {
 	for _, pod := range pods(f) {

@@ -13,6 +13,6 @@ const heartbeatPrefix = "agent-"
 // HeartbeatName returns the name of the Lease that the agent of a node renews.
 func HeartbeatName(node string) string { return heartbeatPrefix + node }
 
-// HeartbeatNode returns the node whose agent renews a Lease, by the Lease's name. It returns
+// HeartbeatNode returns the node whose agent renews the Lease with the given name. It returns
 // false if the name is not that of an agent's Lease.
 func HeartbeatNode(lease string) (string, bool) { return strings.CutPrefix(lease, heartbeatPrefix) }

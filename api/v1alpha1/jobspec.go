@@ -2,8 +2,8 @@ package v1alpha1
 
 import "k8s.io/apimachinery/pkg/api/resource"
 
-// JobSpec describes a job and when it ends. A field that the Job of batch/v1 has, too, has the same
-// meaning as there, unless its description says otherwise.
+// JobSpec describes a job and when it ends. If the Job of batch/v1 has a field of the same name,
+// the field has the same meaning here, unless its description says otherwise.
 //
 // +kubebuilder:validation:XValidation:rule="self.minAvailable <= self.replicas",message="minAvailable must not be more than replicas"
 // +kubebuilder:validation:XValidation:rule="!has(self.cpuPolicy) || has(self.cpu) && has(self.memory) && !string(self.cpu).matches('[eE][+-]?[0-9]{3}') && quantity(string(self.cpu)).isInteger()",message="cpuPolicy requests exclusive CPUs: set cpu to a whole number, such as 4, and set memory"

@@ -8,7 +8,7 @@ import (
 )
 
 // longExponent matches a quantity whose decimal exponent has more than two digits. Parsing such a
-// quantity can take hours, because the parser of Kubernetes (resource.ParseQuantity) raises 10 to
+// quantity can take hours, because the parser of Kubernetes (resource.ParseQuantity) computes 10 to
 // the power of the exponent. Negative exponents match, too: an exponent that does not fit in 32
 // bits overflows, and may change its sign.
 // Source: https://github.com/kubernetes/apimachinery/blob/v0.36.3/pkg/api/resource/quantity.go, ParseQuantity.

@@ -53,15 +53,16 @@ const (
 	LabelGang = Group + "/gang"
 	// AnnotationGangMinAvailable is the number of pods of the gang that start together or not at
 	// all: a whole number, 1 or more. Pods of the gang that are already bound count, too. Succeeded
-	// pods of a Job do not start again. So in the pods of a Job that are not bound yet, the
-	// controller lowers the number by the number of succeeded pods, but not below 1.
+	// pods of a Job do not start again. So the controller subtracts their number from the value of
+	// the annotation in the pods of the Job that are not bound yet, but the value stays at least 1.
 	AnnotationGangMinAvailable = Group + "/gang-min-available"
 )
 
 // Annotations and labels that Numalet sets.
 const (
-	// AnnotationPlacement is the controller's decision how many CPUs of each NUMA node and which
-	// GPUs each container gets. It is written together with the Binding of the pod.
+	// AnnotationPlacement is the controller's decision for the containers of the pod: how many CPUs
+	// of each NUMA node each of them gets, and which GPUs. The controller writes the annotation
+	// together with the Binding of the pod.
 	AnnotationPlacement = Group + "/placement"
 	// AnnotationRejectedAt is the time (RFC 3339) at which an agent ended the pod, because the node
 	// of the agent cannot honour the placement of the pod.
@@ -96,11 +97,12 @@ const (
 
 // Labels that an administrator sets on Namespaces, besides the label of the tenant.
 const (
-	// LabelEnforcement is "advisory" on a Namespace whose pods may get GPUs and exclusive CPUs
-	// without the controller: by another scheduler, by spec.nodeName or by a ResourceClaim.
+	// LabelEnforcement is "advisory" on a Namespace whose pods are allowed to get GPUs and
+	// exclusive CPUs without the controller: by another scheduler, by spec.nodeName or by a
+	// ResourceClaim.
 	LabelEnforcement = Group + "/enforcement"
 	// LabelSystem marks the Namespace in which Numalet is installed. The pods of this Namespace
-	// may start before the agent, even if the container runtime requires the agent.
+	// can start before the agent, even if the container runtime requires the agent.
 	LabelSystem = Group + "/system"
 )
 

@@ -113,7 +113,7 @@ type NodeTopologyStatus struct {
 	// +listMapKey=id
 	GPUs []GPU `json:"gpus,omitempty"`
 	// GPUHolders lists the pods that hold GPUs or parts of GPUs, ordered by uid. It includes
-	// pods that another scheduler than the controller bound. It does not include GPUs that DRA
+	// pods that a scheduler other than the controller bound. It does not include GPUs that DRA
 	// drivers allocated.
 	// +optional
 	// +listType=map
@@ -183,10 +183,10 @@ type NUMANode struct {
 	// Memory is the total memory of the NUMA node.
 	// +optional
 	Memory *resource.Quantity `json:"memory,omitempty"`
-	// AllocatableMemory is how much memory the containers with exclusive CPUs of this NUMA node
-	// can bind together (annotation numalet.dev/memory-policy). Huge pages and the memory that
-	// is reserved for the kernel and the kubelet do not count. Absent if the NUMA node has no
-	// CPUs.
+	// AllocatableMemory is the total amount of memory that all containers with exclusive CPUs of
+	// this NUMA node can bind (annotation numalet.dev/memory-policy). Huge pages and the memory
+	// that is reserved for the kernel and the kubelet do not count. Absent if the NUMA node has
+	// no CPUs.
 	// +optional
 	AllocatableMemory *resource.Quantity `json:"allocatableMemory,omitempty"`
 	// AvailableMemory is the part of allocatableMemory that new containers can still bind. Absent if
@@ -203,8 +203,8 @@ type NUMANode struct {
 
 // Cache lists the cores of one NUMA node that share a last-level cache.
 type Cache struct {
-	// ID is the smallest number of a CPU that shares the cache. Absent if the kernel does not
-	// report the cache.
+	// ID is the smallest of the numbers of the CPUs that share the cache. Absent if the kernel
+	// does not report the cache.
 	// +optional
 	ID *int32 `json:"id,omitempty"`
 	// Package is the id of the CPU package (socket). Absent if it is unknown.

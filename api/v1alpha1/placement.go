@@ -19,14 +19,15 @@ import (
 // release writes and reads.
 const PlacementVersion = 1
 
-// Placement is the controller's decision how many CPUs of each NUMA node and which GPUs
-// each container of a pod gets. It is the value of the annotation numalet.dev/placement:
+// Placement is the controller's decision for the containers of a pod: how many CPUs of each
+// NUMA node each of them gets, and which GPUs. It is the value of the annotation
+// numalet.dev/placement:
 //
 //	{"version":1,"containers":{"main":{"cpus":{"0":2,"1":2},"gpus":["GPU-5a…"]}}}
 //
-// A later release may add fields. A reader of this version ignores fields that it does
-// not know. If a reader must not ignore a new field, the placement lists it in the field
-// "requires", and this release then refuses the placement.
+// A later release may add fields. This release ignores fields that it does not know. If a new
+// field must not be ignored, the placement also has the field "requires", which names the new
+// feature. This release then refuses the placement.
 //
 // +kubebuilder:object:generate=false
 type Placement struct {

@@ -17,7 +17,7 @@ import (
 )
 
 // TestReadPlacement reads the placements of each testdata/placement/*.txt. A file has a
-// pod, and a section of placements for it, one a line. The indented line after each
+// pod, and a section of placements for it, one per line. The indented line after each
 // placement is the expected result.
 func TestReadPlacement(t *testing.T) {
 	scenario.Cases(t, "testdata/placement/*.txt", func(t *testing.T, given []txtar.File) []txtar.File {

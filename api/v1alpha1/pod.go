@@ -21,9 +21,9 @@ func IsMirror(pod *corev1.Pod) bool {
 }
 
 // NodeUID returns the UID that the kubelet and the container runtime use for a pod. For a mirror
-// pod, it is the UID of the static pod, from an annotation. Users may set this annotation to the
-// UID of another pod. So a caller must also check that the node reports the pod's namespace and
-// name for that UID.
+// pod, it is the UID of the static pod, from the annotation kubernetes.io/config.hash. Users can
+// set this annotation to the UID of another pod. So a caller must also check that the node reports
+// the pod's namespace and name for that UID.
 func NodeUID(pod *corev1.Pod) string {
 	if hash := pod.Annotations[AnnotationConfigHash]; hash != "" && IsMirror(pod) {
 		return hash

@@ -1,5 +1,5 @@
-// Command numalet-containerd configures the containerd of one node so that it starts containers
-// only while numalet-agent runs, or removes that configuration.
+// Command numalet-containerd configures the containerd of one node to start containers only while
+// numalet-agent runs. It can also remove this configuration.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command numalet-deviceplugin is a device plugin of the kubelet. It publishes how many
-// CPUs of each NUMA node can be exclusive, and the node's GPUs.
+// Command numalet-deviceplugin is a device plugin of the kubelet. It publishes the GPUs of the
+// Kubernetes node, and how many CPUs of each NUMA node can be exclusive.
 package main
 
 import (

@@ -17,9 +17,10 @@ import (
 const repository = "../../"
 
 // TestCommandsOfTheDocs checks that a test runs each command in the code blocks of README.md and
-// docs/getting-started.md. It runs the commands of numalet itself. For make, it checks that the
-// target exists. The test of `make e2e-started` runs the commands for a cluster that are in the
-// sections of docstest.TriedSections. Other commands must be in the Makefile: make runs them.
+// docs/getting-started.md. This test itself runs the commands of the program numalet. For a command
+// of make, it only checks that the target exists. The test of `make e2e-started` runs the commands
+// for a cluster that are in the sections of docstest.TriedSections. Any other command must be in
+// the Makefile, so that make runs it.
 func TestCommandsOfTheDocs(t *testing.T) {
 	makefile := readPage(t, "Makefile")
 	tried := triedCommands(t)

@@ -15,8 +15,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"numalet": main})
 }
 
-// TestScript runs the scripts of testdata/script, which call the command numalet and
-// compare its output. The scripts also serve as examples of its use.
+// TestScript runs the scripts of testdata/script, which call the command numalet and compare its
+// output. The scripts also show how to use this command.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",

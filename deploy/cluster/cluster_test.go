@@ -139,9 +139,9 @@ func TestSubjectsFollowTheNamespace(t *testing.T) {
 	}
 }
 
-// checkAccount checks a regular expression that must match the user names of one service account:
-// numalet-agent or numalet-controller, in any namespace, with or without a prefix and a suffix. It
-// must match no other user names.
+// checkAccount checks a regular expression that must match the user names of one service account,
+// numalet-agent or numalet-controller. The account can be in any namespace, and its name can have a
+// prefix and a suffix. The regular expression must match no other user names.
 func checkAccount(t *testing.T, e *regexp.Regexp) {
 	t.Helper()
 	name := "numalet-agent"

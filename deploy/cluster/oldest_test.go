@@ -17,10 +17,10 @@ import (
 )
 
 // TestPoliciesOnOldestVersion checks that Kubernetes 1.34 accepts the CEL expressions of all
-// validating admission policies. An API server accepts a new policy only if the previous minor
-// version knows the functions that the policy calls, so that a downgrade is possible: for 1.34,
-// this is 1.33. The chart once could not be installed on 1.34, because a policy called the function
-// `flatten`, which is new in 1.34.
+// validating admission policies. To make a downgrade possible, an API server accepts a new policy
+// only if the previous minor version (1.33 for 1.34) knows the functions that the policy calls. The
+// chart once could not be installed on 1.34, because a policy called the function `flatten`, which
+// is new in 1.34.
 func TestPoliciesOnOldestVersion(t *testing.T) {
 	known := environment.MustBaseEnvSet(version.MajorMinor(1, 33))
 	found := 0

@@ -15,7 +15,7 @@ import (
 )
 
 // TestAllMeetAtOneSocket checks that numalet-nvml, the agent and the device plugin use the same
-// socket, by their settings in the two manifests.
+// socket, according to their settings in the two manifests.
 func TestAllMeetAtOneSocket(t *testing.T) {
 	clients, server := read(t, "clients.yaml"), read(t, "nvml.yaml")
 	nvml, err := config.LoadNVML(input(container(t, server, "nvml")))

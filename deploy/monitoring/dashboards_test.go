@@ -77,8 +77,8 @@ func tenants() dashboard {
 
 type object = map[string]any
 
-// model returns the dashboard in the format that Grafana imports: its dashboard JSON model
-// with schema version 39, of Grafana 11.
+// model returns the dashboard in the format that Grafana imports. This is the dashboard JSON model
+// of Grafana 11, with schema version 39.
 func (d dashboard) model(uid string) object {
 	source := object{"type": "prometheus", "uid": "${datasource}"}
 	variables := []object{{"name": "datasource", "label": "Data source", "type": "datasource", "query": "prometheus"}}

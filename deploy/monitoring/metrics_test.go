@@ -35,8 +35,9 @@ func rules(t *testing.T) (f ruleFile) {
 // the type and the labels.
 var row = regexp.MustCompile("(?m)^\\| `(numalet_\\w+)` \\| (\\w+) \\| ([^|]*) \\|")
 
-// documented returns the labels of each Prometheus series that the reference lists. The
-// reference is generated from the programs, so it is complete.
+// documented returns the labels of each Prometheus series that
+// docs/reference/metrics-*.md lists. These pages are generated from the programs, so
+// they are complete.
 func documented(t *testing.T) map[string][]string {
 	t.Helper()
 	pages, err := filepath.Glob("../../docs/reference/metrics-*.md")

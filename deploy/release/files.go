@@ -80,8 +80,8 @@ func pack(file string, entries []entry) error {
 // versions and the repository of the image.
 var versions = regexp.MustCompile(`(?m)^(version|appVersion|  repository): .*$`)
 
-// writeChart packs the chart. It does not use Helm's own function for this, because that writes
-// the current time into the archive.
+// writeChart packs the chart. It does not use Helm's own function for this, because that function
+// writes the current time into the archive.
 func (o options) writeChart(c *helmchart.Chart) error {
 	var entries []entry
 	for _, f := range c.Raw {
@@ -99,8 +99,8 @@ func (o options) writeChart(c *helmchart.Chart) error {
 	return pack(filepath.Join(o.out, "numalet-"+c.Metadata.Version+".tgz"), entries)
 }
 
-// writeManifests writes two files: numalet.yaml, which has the objects that the chart installs by
-// default and the namespace of these objects, and namespace.yaml, which has only the namespace.
+// writeManifests writes two files. numalet.yaml has the objects that the chart installs by default,
+// and the namespace of these objects. namespace.yaml has only the namespace.
 func (o options) writeManifests(c *helmchart.Chart) error {
 	rendered, err := chart.Render(c, chart.Target{Release: "numalet", Namespace: "numalet-system"}, map[string]any{"image": map[string]any{"repository": o.image}})
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 
 // cluster is the part of the agent that works with numalet-controller, Numalet's scheduler. It
 // publishes the NodeTopology of this node: it sends the status of this custom resource, which
-// numalet-controller reads, to the API server. A cluster is nil if Numalet runs without
-// numalet-controller.
+// numalet-controller reads, to the API server. The field agent.cluster is nil if Numalet runs
+// without numalet-controller.
 type cluster struct {
 	topology *nodeapi.Topology
 	rejecter *nodeapi.Rejecter

@@ -7,7 +7,7 @@
 // server.
 //
 // agent.go creates the parts, and run.go runs them. cluster.go has what the agent does for
-// numalet-controller. mark.go sets the label numalet.dev/exclusive-cpus, which pods with exclusive
-// CPUs require, on the node. hotplug.go finds the CPUs that containers can use, and ends the agent
-// when these CPUs change.
+// numalet-controller. mark.go sets the label numalet.dev/exclusive-cpus on the node. Pods with
+// exclusive CPUs require this label. hotplug.go finds the CPUs that containers can use, and ends
+// the agent when these CPUs change.
 package agent

@@ -54,8 +54,8 @@ func (c *gpuCondition) notify() {
 
 // run sets the condition whenever the health of the GPUs has changed, until ctx ends. At intervals
 // of checkLabelEvery, it corrects the condition if another client has changed or removed it. On a
-// node without GPUs, it only removes the condition, once, if the Node has it. After a failure, it
-// tries again.
+// node without GPUs, it only removes the condition if the Node has it, and makes no checks at
+// intervals. After a failure, it tries again.
 func (c *gpuCondition) run(ctx context.Context) error {
 	failed := ""
 	for next := time.After(c.firstAfter); ; {

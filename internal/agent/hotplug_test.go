@@ -16,7 +16,7 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// TestOnline checks that the agent does not take a missing or invalid list of online CPUs for a
+// TestOnline checks that the agent does not treat a missing or invalid list of online CPUs as a
 // list without CPUs.
 func TestOnline(t *testing.T) {
 	for text, want := range map[string]bool{"0-3\n": true, "\n": false, "all\n": false} {

@@ -57,7 +57,7 @@ to a bug report.`,
 }
 
 // machineFiles returns the names of those files of a tree that describe the machine. If no file of
-// the tree describes a topology, machineFiles returns no names, not even those of GPUs.
+// the tree describes a topology, machineFiles returns no names, not even those of files about GPUs.
 func machineFiles(tree *capture.Tree) ([]string, error) {
 	files, err := sysfs.Files(tree)
 	if err != nil || len(files) == 0 {

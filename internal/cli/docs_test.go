@@ -15,7 +15,7 @@ const images = "../../docs/concepts/img"
 
 // TestImagesOfDemo checks that the documentation's pictures of the demo machine are what the
 // command "numalet topo" draws. demo.txtar has the files of this machine, and demo-*.json have
-// NodeTopologies of it.
+// NodeTopologies of this machine.
 func TestImagesOfDemo(t *testing.T) {
 	archive, err := txtar.ParseFile(filepath.Join(images, "demo.txtar"))
 	if err != nil {

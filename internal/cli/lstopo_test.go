@@ -19,8 +19,8 @@ import (
 // TestTopoAgreesWithLstopo checks that numalet topo and hwloc's lstopo report the same package,
 // NUMA node, core and last-level cache for every online CPU. It compares them for the running
 // machine, and for captured files of real machines. The captured files are optional test data. They
-// are in the directory that the environment variable NUMALET_TESTDATA names, or by default in
-// ../shared beside the repository.
+// are in the directory that the environment variable NUMALET_TESTDATA names, or by default in the
+// directory `shared` beside the repository's directory.
 func TestTopoAgreesWithLstopo(t *testing.T) {
 	lstopo, err := exec.LookPath("lstopo-no-graphics")
 	if err != nil {
@@ -111,8 +111,8 @@ func agree(t *testing.T, lstopo, root string) {
 // lines converts the output of numalet topo to the form that readLstopo returns: the place of every
 // online CPU. For each CPU, numalet topo prints a single NUMA node. lstopo lists a second NUMA node
 // for a CPU if a NUMA node without CPUs is local to this CPU. So if lstopo's list for a CPU
-// contains the NUMA node from numalet topo, lines replaces this NUMA node by lstopo's list.
-// Otherwise the two results could not be equal.
+// contains the NUMA node from numalet topo, lines replaces this NUMA node by lstopo's list. Without
+// this replacement, the two results could not be equal.
 func lines(machine machineJSON, lstopo map[int]place) map[int]place {
 	got := map[int]place{}
 	for _, cpu := range machine.CPUs {

@@ -100,7 +100,7 @@ type topoFormat string
 
 const (
 	topoText topoFormat = "text" // for people
-	topoJSON topoFormat = "json" // for programs; later versions of Numalet may add fields, but do not change or remove them
+	topoJSON topoFormat = "json" // for programs; later versions of Numalet may add fields, but do not change or remove existing ones
 	topoSVG  topoFormat = "svg"  // for web pages
 )
 

@@ -37,7 +37,7 @@ const component = "numalet-controller"
 // (kubernetes/kubernetes#135900), or could delay the renewal of the leader's lease until the lease
 // expires.
 type clients struct {
-	watch      kubernetes.Interface                         // for the informers that have no field of their own here, for access reviews, and for the filters, which in PreBind also change a pod's volume claims and ResourceClaims
+	watch      kubernetes.Interface                         // for the informers that have no field of their own here, for access reviews, and for the filters; in PreBind, the filters also change a pod's volume claims and ResourceClaims
 	pods       typedcorev1.PodsGetter                       // for the informer of pods
 	bind       kubernetes.Interface                         // to read pods after a Binding; not rate-limited, because the binder has its own limit
 	report     kubernetes.Interface                         // for pod conditions, for events about pods that cannot be scheduled, and for the dry run that checks the admission policies

@@ -62,8 +62,8 @@ func (c *frozenConn) Read(b []byte) (int, error) {
 	}
 }
 
-// TestConditionsWithoutConnection checks that a condition can be written after the connection hangs
-// that wrote the conditions before.
+// TestConditionsWithoutConnection writes a condition, and then makes the connection hang. It checks
+// that another condition can still be written.
 func TestConditionsWithoutConnection(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

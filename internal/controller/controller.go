@@ -53,7 +53,7 @@ type controller struct {
 	reservations *reservation.Reservations // nil if the settings reserve no nodes
 	avoided      *nodebackoff.List
 	rejected     cache.SharedIndexInformer // informer of failed pods; if the agent of a node has rejected a pod's placement, this node is recorded in the field `avoided`
-	succeeded    cache.SharedIndexInformer // informer of succeeded pods that belong to gangs; tells the field `queue` about them
+	succeeded    cache.SharedIndexInformer // informer of succeeded pods that belong to gangs; the field `queue` is notified of these pods
 	heartbeats   *mirror.Heartbeats
 	leases       cache.SharedIndexInformer // informer of the Leases of the nodes' agents; updates the field `heartbeats`
 	filters      hosted
@@ -101,8 +101,9 @@ func (c *controller) parts() []func(context.Context) error {
 }
 
 // newState creates the state of the nodes, the ledger with the tenants' usage and scores, the queue
-// of pending pods, and the list of the nodes that pods avoid because these nodes rejected pods of
-// the same owner. The order of the queue depends on the scores in the ledger.
+// of pending pods, and the list of the nodes that certain pods avoid. A pod avoids a node for some
+// time after the agent of the node has rejected the placement of a pod of the same owner. The order
+// of the queue depends on the scores in the ledger.
 func (c *controller) newState(context.Context) (err error) {
 	profile := c.cfg.Policy.Apply(filter.Profile{
 		Name: c.cfg.SchedulerName, Space: c.cfg.Dimensions.Space, Theta: c.cfg.Dimensions.Theta, Candidates: c.cfg.Candidates,
@@ -170,9 +171,9 @@ func newestOf(pods corelisters.PodLister) func(namespace, name string) *corev1.P
 }
 
 // newMirror connects the informers to the node state, and subscribes the other parts to changes of
-// this state. The queue is subscribed after the filters and the quotas. Otherwise, when a change
-// may help a pod that a filter or a quota has refused, the queue could retry the pod before this
-// filter or quota knows of the change. The pod would then be refused again.
+// this state. The queue is subscribed after the filters and the quotas. Otherwise the queue could
+// retry a pod too early after a change: the filter or the quota that has refused the pod would not
+// know of the change yet, and would refuse the pod again.
 func (c *controller) newMirror(context.Context) (err error) {
 	c.state.Subscribe(c.filters.cluster.Observe)
 	c.state.Subscribe(c.ledger.Observe, nodestate.Bound, nodestate.Released, nodestate.NodeChanged)

@@ -90,7 +90,7 @@ func (w *world) promised() map[string]int {
 
 // TestStormWithFailingBinds creates more pods than fit on two small nodes. The API server refuses a
 // third of the Binding requests at random, and another third fail without an answer. The test
-// checks that as many pods as fit are bound in the end, and that no CPU is given to two pods.
+// checks that in the end the bound pods fill both nodes, and that no CPU is given to two pods.
 func TestStormWithFailingBinds(t *testing.T) {
 	w := newWorld(t)
 	r := rand.New(rand.NewPCG(1, 1))
@@ -127,8 +127,9 @@ func TestStormWithFailingBinds(t *testing.T) {
 	}
 }
 
-// TestRefusedBind checks a pod whose Binding the API server refuses. The pod's condition must have
-// the reason, and the pod must be bound once the API server accepts the Binding.
+// TestRefusedBind checks a pod whose Binding the API server refuses. The condition of the pod must
+// say why the API server refuses the Binding, and the pod must be bound once the API server accepts
+// the Binding.
 func TestRefusedBind(t *testing.T) {
 	w := newWorld(t)
 	allowed := false

@@ -7,10 +7,10 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// TestDueReports lets more than atOnce pods wait. It checks that one event is due about each of
-// them, and one more event after the pod's reason to wait has changed. It also covers a former
-// defect: if the reasons of more than atOnce pods had changed, the pods after the first atOnce of
-// them were never reported again.
+// TestDueReports lets more pods wait than one round may report (the constant atOnce). It checks
+// that one event is due about each pod, and one more event after the pod's reason to wait has
+// changed. In an earlier version, if the reasons of more than atOnce pods changed, only the first
+// atOnce of these pods were ever reported again.
 func TestDueReports(t *testing.T) {
 	var pods []queue.Explanation
 	for i := range 3 * atOnce / 2 {

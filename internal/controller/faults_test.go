@@ -147,8 +147,8 @@ func (e *epoch) run(faults int) {
 	e.simulated = time.Since(began)
 }
 
-// supervise keeps one replica running until ctx is done. It replaces a killed process at once, and a
-// process that has ended by itself after a second.
+// supervise keeps one replica running until ctx is done. It replaces a killed process at once. If a
+// process has ended by itself, supervise waits a second before it replaces the process.
 func (e *epoch) supervise(ctx context.Context, replica *atomic.Pointer[process]) {
 	for {
 		p := e.start()
@@ -253,9 +253,9 @@ func (e *epoch) settle() {
 }
 
 // checkFitting checks that no pending pod fits a node. It compares only the numbers of CPUs and
-// GPUs. Pods of gangs and pods with exclusive CPUs may not fit although these numbers suffice, so
-// checkFitting leaves them out. It checks nothing if the controller may reserve nodes
-// (--reserve-after), because a pod may then have to wait although it fits.
+// GPUs. For pods of gangs and pods with exclusive CPUs, these numbers can suffice although the pod
+// does not fit, so checkFitting leaves out such pods. It checks nothing if the controller may
+// reserve nodes (--reserve-after), because a pod may then have to wait although it fits.
 func (e *epoch) checkFitting() {
 	if e.leader().reservations != nil {
 		return

@@ -48,7 +48,8 @@ func nearGPUs(_ *corev1.Node, topology *v1alpha1.NodeTopology) {
 // chance returns true with probability p.
 func (e *epoch) chance(p float64) bool { return e.rand.Float64() < p }
 
-// arrive creates a pod or a gang, unless too many pods are pending or exist.
+// arrive creates a pod or a gang. It does nothing if too many pods are pending, or if too many pods
+// exist.
 func (e *epoch) arrive() {
 	pods := apisim.List[*corev1.Pod](e.server)
 	waiting := 0
@@ -98,7 +99,7 @@ func (e *epoch) newPod(name string) *corev1.Pod {
 	return pod
 }
 
-// live simulates, for each pod, one step of the kubelets and the users, chosen at random. Pods
+// live simulates what kubelets and users do. For each pod, it simulates one random step. Pods
 // start, end and are deleted, and some are created again with their old names. The pods of a gang
 // end only after all of them are bound.
 func (e *epoch) live() {

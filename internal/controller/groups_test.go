@@ -48,8 +48,8 @@ func (w *world) review(action clienttesting.Action) (bool, runtime.Object, error
 }
 
 // gpuNode creates a node with the GPUs NAME-0, NAME-1, ... Each element of `links` is for one GPU.
-// It has one word for each GPU of the node, which says how the two are connected: for example, PIX
-// means that they are at the same PCIe switch.
+// The element has one word for each GPU of the node. The word says how the two GPUs are connected:
+// for example, PIX means that they are at the same PCIe switch.
 func (w *world) gpuNode(name string, gpus int, links ...string) {
 	w.Helper()
 	w.node(name, 4, withGPUs(gpus), func(_ *corev1.Node, topology *v1alpha1.NodeTopology) {

@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/queue"
 )
 
-// The constant `again` is the time after which an unschedulable pod is retried even if the queue was
-// told of no change in the cluster that may help the pod.
+// The constant `again` is the time after which an unschedulable pod is retried even if the queue
+// knows of no change in the cluster that may help the pod.
 const again = time.Minute
 
 // pending is the queue of pending pods for the scheduling pipeline. When a pod fits no node, it also

@@ -23,7 +23,8 @@ func (c *controller) run(ctx context.Context) error {
 	return c.runWith(ctx, c.health.Run, c.metrics.Run, c.answer)
 }
 
-// runWith is like run, but takes the functions that run the servers. Some tests pass no servers.
+// runWith does the same as the method `run`, but its parameters are the functions that run the
+// servers. Some tests pass no servers.
 func (c *controller) runWith(ctx context.Context, servers ...func(context.Context) error) error {
 	ctx, stop := context.WithCancel(logr.NewContext(ctx, c.log))
 	defer stop()

@@ -14,7 +14,8 @@ import (
 )
 
 // TestNotReadyOnOldVersion checks that the controller is not ready if the API server does not serve
-// ResourceClaims of resource.k8s.io/v1, as before Kubernetes 1.34, because it places no pods there.
+// ResourceClaims of resource.k8s.io/v1, as is the case before Kubernetes 1.34. The controller
+// places no pods in such a cluster.
 func TestNotReadyOnOldVersion(t *testing.T) {
 	w := newWorld(t)
 	w.client.PrependReactor("list", "resourceclaims", func(clienttesting.Action) (bool, runtime.Object, error) {

@@ -142,8 +142,8 @@ func (s *starts) present(pod *sched.Pod) forecast.Present {
 }
 
 // reserving returns the pods for which nodes are reserved. These pods get the reserved resources
-// before the given pod does. It leaves out the given pod, and the pods in the list `ahead`, which
-// come before the given pod in the queue. Most of the returned pods wait for another type of
+// before the given pod does. The result leaves out the given pod, and the pods in the list `ahead`,
+// which come before the given pod in the queue. Most of the returned pods wait for another type of
 // resource than the given pod, so they are not in that list.
 func (s *starts) reserving(nodes []*sched.Node, ahead []*sched.Pod, pod *sched.Pod) (others []*sched.Pod) {
 	known := map[string]bool{pod.Claim(): true}

@@ -43,9 +43,9 @@ const (
 // a third require a neighbor that does not exist. A gang (pods that are placed all together or not
 // at all) waits, too: each of its pods needs a node of its own, and the number of nodes with the
 // required label is one less than the number of its pods. Behind these pods in the queue, the test
-// creates pods that fit: first many of them together, and then as many again one by one. After each
-// of these later pods is created, one of the first pods ends. The test counts scheduling attempts
-// and explanations, on a simulated clock.
+// creates pods that fit: first many of them at the same time, and then the same number one by one.
+// After each pod that is created alone, a pod that was created earlier ends. The test counts
+// scheduling attempts and explanations, on a simulated clock.
 func TestWaiting(t *testing.T) {
 	for _, waiting := range []int{300, 3000} {
 		t.Run(fmt.Sprint(waiting), func(t *testing.T) {

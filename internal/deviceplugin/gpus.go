@@ -53,8 +53,8 @@ func newGPUPublisher(cfg config.DevicePlugin, log logr.Logger) (*gpuPublisher, e
 // whole or in shares. No container may then get a share of a GPU that another container has as a
 // whole, or a whole GPU of which another container has a share. So the device plugin must know
 // which GPUs containers have. The kubelet lists these GPUs, except those of init containers. So a
-// GPU that an init container got counts as in use until the device plugin sees that the pod has
-// ended.
+// GPU that was allocated to an init container counts as in use until the device plugin sees that
+// the pod has ended.
 func (g *gpuPublisher) watchPods(cfg config.DevicePlugin) error {
 	if !cfg.WatchesPods() {
 		return nil

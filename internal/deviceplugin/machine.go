@@ -14,8 +14,8 @@ import (
 const onlineFile = "sys/devices/system/cpu/online"
 
 // machine caches the topology until the list of online CPUs changes. To check the list, one file
-// must be read. To read the whole topology, about twenty files must be read for each CPU. A machine
-// is not safe for concurrent use.
+// must be read. To read the whole topology, about twenty files must be read for each CPU. The type
+// `machine` is not safe for concurrent use.
 type machine struct {
 	root   fs.FS
 	online string

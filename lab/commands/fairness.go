@@ -80,8 +80,8 @@ func everyNth(all []*sched.Node, n int) (nodes []*sched.Node) {
 }
 
 // profile returns a new scheduling profile: how the scheduler chooses a node for a pod. Each trial
-// needs a profile of its own, because a profile with the policy "fragmentation" keeps a state: it
-// counts the requests of the pods that it has seen, and chooses nodes accordingly.
+// needs a profile of its own, because a profile with the policy "fragmentation" keeps a state. It
+// counts the requests of the pods that it has seen, and chooses nodes according to these counts.
 func (w trial) profile() (filter.Profile, error) {
 	p, err := gpuProfile(w.policy)
 	if err != nil {

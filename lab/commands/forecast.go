@@ -47,7 +47,7 @@ pod starts at once, and that it waits as long as the pods before it did on avera
 }
 
 // maxLoad is the upper limit of --load. weekNodes is the number of nodes of the simulated cluster
-// if the pods are not from a trace, but generated for one week (forecast.Week).
+// if the pods are not from a trace. The pods of one week are then generated (forecast.Week).
 const (
 	maxLoad   = 2
 	weekNodes = 4

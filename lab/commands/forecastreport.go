@@ -20,11 +20,11 @@ type predicted struct {
 
 // predictionErrors summarizes how wrong the predicted waiting times of a set of pods were. Waits
 // has the median and the 90th percentile of the actual waiting times. Forecast, None and Mean
-// have the same quantiles of the absolute errors of three predictions: the forecast's median, a
-// start at once, and the mean waiting time (see forecast.Errors). ByP50Percent is the percentage
-// of the pods that started no later than the median of their forecast. ByP90Percent is the
-// percentage that started no later than the 90th percentile of their forecast; it counts only
-// pods whose forecast has one.
+// have the same quantiles of the absolute errors of three predictions of the waiting time: the
+// forecast's median, 0 (the pod starts at once), and the mean waiting time (see forecast.Errors).
+// ByP50Percent is the percentage of the pods that started no later than the median of their
+// forecast. ByP90Percent is the percentage that started no later than the 90th percentile of their
+// forecast; it counts only pods whose forecast has one.
 type predictionErrors struct {
 	Pods         int     `json:"pods"`
 	Waits        twoOf   `json:"waits"`

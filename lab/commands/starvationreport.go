@@ -21,7 +21,7 @@ type starved struct {
 	Started           bool    `json:"started"`
 	WaitedSeconds     float64 `json:"waitedSeconds"`
 	ReservedSeconds   float64 `json:"reservedSeconds"`   // until a node was reserved for the large pod
-	FreeSeconds       float64 `json:"freeSeconds"`       // until the large pod fitted on this node, because enough of the pods that ran there when it was reserved had ended
+	FreeSeconds       float64 `json:"freeSeconds"`       // until the large pod fit on this node, because enough of the pods that ran there when the node was reserved had ended
 	Ratio             float64 `json:"ratio,omitempty"`   // waitedSeconds / freeSeconds, if a node was reserved
 	SmallPercent      float64 `json:"smallPercent"`      // GPU time of the small pods until the large pod started, in percent of their GPU time in the same period of the second trial
 	SmallAfterPercent float64 `json:"smallAfterPercent"` // like SmallPercent, but for the period until the large pod ended

@@ -64,8 +64,8 @@ func (s *scene) sample(c *scenario.Command) {
 
 func (s *scene) users(c *scenario.Command) { s.settings.Users = Users(c.Int(0), c.Int(1), c.Int(2)) }
 
-// order reads three settings of a trial from the arguments of a command: how long the trial
-// runs, in which order its pods are scheduled, and whether the scheduler knows when pods will
+// order reads three settings of a trial from the arguments of a command. They say how long the
+// trial runs, in which order its pods are scheduled, and whether the scheduler knows when pods will
 // end.
 func (s *scene) order(c *scenario.Command) {
 	orders := map[string]virtual.Turns{"score": virtual.ByScore, "age": virtual.ByAge, "kube-scheduler": virtual.LikeKube}

@@ -25,7 +25,7 @@ type Settings struct {
 	Turns   virtual.Turns // ByScore or ByAge
 }
 
-// Run runs a trial until all pods have arrived and no pod waits. It stops at the latest
+// Run runs a trial until all pods have arrived and no pod waits. It stops no later than
 // maxDays days after the last pod has arrived, even if pods still wait.
 func Run(nodes []*sched.Node, arrivals []Arrival, settings Settings) (Outcome, error) {
 	decay, err := fairshare.NewDecay(fairshare.DefaultTimeConstant)
@@ -56,8 +56,8 @@ func Run(nodes []*sched.Node, arrivals []Arrival, settings Settings) (Outcome, e
 	return t.outcome(), nil
 }
 
-// maxDays limits the days for which Run waits, after the last arrival, for the pods that have not
-// started.
+// maxDays is the maximum number of days that Run waits, after the last arrival, for the pods that
+// have not started.
 const maxDays = 30
 
 // trial is the state of a running trial.

@@ -52,9 +52,9 @@ func profile(t *testing.T) filter.Profile {
 	return filter.Profile{Space: space, Policy: distbucket.BestFit, Candidates: 1}
 }
 
-// TestWeek checks the properties of the synthetic week: equal seeds give equal weeks, pods are in
-// the order of their arrival, the load is at least the requested load and only slightly above it,
-// and about 80 % of the pods arrive by day.
+// TestWeek checks the properties of the synthetic week. Equal seeds must give equal weeks, and the
+// pods must be in the order of their arrival. The load must be at least the requested load, and
+// only slightly above it. About 80 % of the pods must arrive by day.
 func TestWeek(t *testing.T) {
 	all := Week(2, .9, 7)
 	if diff := cmp.Diff(all, Week(2, .9, 7)); diff != "" {

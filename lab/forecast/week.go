@@ -55,7 +55,7 @@ func newUsers(n int, random *rand.Rand) []user {
 // users submit pods, four times as many by day as by night. The load is the GPU time that all pods
 // need together, divided by the GPU time of all nodes in a week. Days and nights have 12 hours, and
 // four fifths of the pods arrive by day. So with a load of 0.9, the pods that arrive by day need
-// 0.8 / 0.5 · 0.9 = 1.44 times the nodes' GPU time by day, and those that arrive by night need less
+// 0.8 / 0.5 · 0.9 = 1.44 times the nodes' GPU time by day. The pods that arrive by night need less
 // than the nodes' GPU time by night.
 func Week(nodes int, load float64, seed uint64) []Arrival {
 	random := rand.New(rand.NewPCG(seed, 0))

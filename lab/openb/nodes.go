@@ -12,7 +12,7 @@ import (
 // number is so large that no node reaches it.
 const podsPerNode = 1 << 20
 
-// gpusPerNode is the most GPUs that a node may have or a pod may request.
+// gpusPerNode is the maximum number of GPUs that a node has or a pod requests.
 const gpusPerNode = 1024
 
 const mebibyte = 1 << 20

@@ -8,8 +8,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// ReadPods reads pods from CSV with the columns name, cpu_milli, memory_mib, num_gpu, gpu_milli (the
-// requested thousandths of each GPU) and, optionally, gpu_spec, which has the allowed GPU types,
+// ReadPods reads pods from CSV with the columns name, cpu_milli, memory_mib, num_gpu and gpu_milli
+// (the requested thousandths of each GPU). The optional column gpu_spec has the allowed GPU types,
 // separated by "|". The pods are in the order of the file.
 func ReadPods(r io.Reader) ([]*sched.Pod, error) {
 	var pods []*sched.Pod

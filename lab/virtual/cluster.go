@@ -45,7 +45,7 @@ type Rules struct {
 // Cluster simulates nodes on which work arrives, waits, runs and ends, on a virtual clock. The
 // proposer (which looks for nodes for a pod), the committer (which assigns one of them) and the
 // scores are those of the controller. The queue and the reservations are also those of the
-// controller, unless Rules.Turns is LikeKube: then the queue is a model of kube-scheduler's queue,
+// controller, unless Rules.Turns is LikeKube. Then the queue is a model of kube-scheduler's queue,
 // and there are no reservations. A decision takes no virtual time.
 type Cluster struct {
 	state        *nodestate.State

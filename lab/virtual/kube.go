@@ -21,8 +21,8 @@ import (
 //     wait for the end of their back-off (SchedulerPopFromBackoffQ).
 //
 // The model leaves out priority and preemption, because all pods have the same priority. It leaves
-// out the retry of pods that have been unschedulable for 5 minutes. Only the end of another pod
-// can make a node fit such a pod, and the model retries pods then anyway. It also leaves out the
+// out the retry of pods that have been unschedulable for 5 minutes. Such a pod can fit a node only
+// after another pod has ended, and the model retries the pod then anyway. It also leaves out the
 // duration of a decision.
 //
 // Sources: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/scheduler/backend/queue/scheduling_queue.go
@@ -53,9 +53,9 @@ func kubeBackoff(failed int) time.Duration {
 
 func (q *kubeQueue) Add(e queue.Entry) { q.active = append(q.active, &kubePod{Pod: e.Pod}) }
 
-// Poll returns the next pod. If a pod was tried before, and fits none of the nodes on which
-// resources have become free, Poll skips it: it marks the pod unschedulable again without a
-// search for a node.
+// Poll returns the next pod. Poll skips a pod that was tried before and fits none of the nodes on
+// which resources have become free. It marks such a pod unschedulable again without a search for a
+// node.
 func (q *kubeQueue) Poll() *sched.Pod {
 	for len(q.active) > 0 {
 		q.inFlight, q.active = q.active[0], q.active[1:]

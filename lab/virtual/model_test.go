@@ -44,8 +44,8 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestFull checks that, with more pods than fit, all nodes are filled and the remaining pods stay
-// pending.
+// TestFull runs the model with more pods than fit. It checks that all nodes are filled and that the
+// remaining pods stay pending.
 func TestFull(t *testing.T) {
 	c := cluster(t, 3, 4000)
 	result := Run(c, pods(20, 1000), Model{Proposers: 8, Propose: 10 * time.Millisecond, Commit: time.Millisecond})

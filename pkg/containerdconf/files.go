@@ -71,7 +71,7 @@ func AddImport(main, text string) string {
 	}
 	end := len(text)
 	if i := strings.Index("\n"+text, "\n["); i >= 0 {
-		end = i // the keys before the first table end here
+		end = i // the keys that are in no table end at the first table
 	}
 	if at := imports.FindStringIndex(text[:end]); at != nil {
 		return text[:at[1]] + entry(main) + text[at[1]:]

@@ -45,9 +45,10 @@ func (d Dump) Requires() bool {
 	return err == nil && d[enable] == "true" && slices.Contains(names, Plugin)
 }
 
-// DropIn returns the text of a drop-in file. The file makes a containerd with the configuration d
-// require the agent's NRI plugin. DropIn fails if that containerd cannot require plugins, or if the
-// file would also change other behaviour (see sleepingRule). The error says what to do.
+// DropIn returns the text of a drop-in file for a containerd that has the configuration d. With
+// this file, containerd requires the agent's NRI plugin. DropIn fails if that containerd cannot
+// require plugins, or if the file would also change other behavior (see sleepingRule). The error
+// says what to do.
 func DropIn(d Dump) (string, error) {
 	if err := d.servesNRI(); err != nil {
 		return "", err

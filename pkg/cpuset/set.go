@@ -24,7 +24,7 @@ type CPU int
 // words. Union, Intersect and Minus allocate a new Set. The time that they take grows with the
 // number of words, each of which has the bits of 64 CPUs.
 //
-// To store a set as a Go map, as k8s.io/utils/cpuset does, was rejected because it is slow. Package
+// A Go map, which k8s.io/utils/cpuset uses to store a set, was rejected because it is slow. Package
 // pool needs several dozen set operations to choose CPUs for a container. With 512 CPUs, a union of
 // maps takes tens of microseconds, and a union of eight words takes nanoseconds. An array of fixed
 // length was rejected because it would need 8192 bits, one for each CPU that Linux on x86 can have.

@@ -22,9 +22,9 @@ type reading struct {
 // Update records the sum of all foreign time until the time given as `at`. The alarm is switched on
 // when the share of foreign time over a whole window is at least the threshold. It is switched off
 // when the share is below half of the threshold, so that a share near the threshold does not switch
-// it repeatedly. Update returns whether the alarm is on, and the foreign time in the window. If the
-// first reading is more recent than the start of the window, Update returns the foreign time since
-// the first reading instead.
+// it on and off repeatedly. Update returns the foreign time in the window, and whether the alarm is
+// on. If the first reading is more recent than the start of the window, Update returns the foreign
+// time since the first reading instead.
 func (a *Alarm) Update(at time.Time, sum Foreign, threshold float64, window time.Duration) (recent Foreign, on bool) {
 	a.past = append(a.past, reading{at, sum})
 	start := at.Add(-window)

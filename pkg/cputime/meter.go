@@ -110,8 +110,8 @@ func (s Sample) follows(before Sample) bool {
 // split divides foreign time among its sources. It first assigns the measured times of interrupts
 // and kernel threads. The rest is the time of other processes. The time of interrupts can be more
 // than the foreign time: a kernel without CONFIG_IRQ_TIME_ACCOUNTING also charges the time of an
-// interrupt to the interrupted process. If the interrupted process is of the container, the
-// interrupt counts as time that the container used, and not as foreign time.
+// interrupt to the interrupted process. If this process belongs to the container, the interrupt
+// counts as time that the container used, and not as foreign time.
 func split(foreign, interrupts, kernel time.Duration) (f Foreign) {
 	f.Interrupts = min(interrupts, foreign)
 	f.Kernel = min(kernel, foreign-f.Interrupts)

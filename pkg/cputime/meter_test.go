@@ -136,9 +136,9 @@ func TestAlarm(t *testing.T) {
 	var a Alarm
 	var sum Foreign
 	for _, step := range []struct {
-		seconds int // time since the previous step
-		percent int // share of the CPUs' time that was foreign time (see Foreign)
-		want    string
+		seconds int    // time since the previous step
+		percent int    // share of the CPUs' time that was foreign time (see Foreign)
+		want    string // share of foreign time in the window, and whether the alarm is on
 	}{
 		{0, 0, "0% false"},
 		{30, 50, "50% false"}, // no alarm yet, because the readings do not span a whole window

@@ -38,7 +38,7 @@ func FuzzReadLinks(f *testing.F) {
 }
 
 // TestRows checks that ReadLinks returns the links between some of a machine's GPUs. The test
-// passes the rows of these GPUs in any order. If two GPUs have NVLinks, the PCIe level between
+// passes the rows of these GPUs in random order. If two GPUs have NVLinks, the PCIe level between
 // them is lost, because a row does not have it.
 func TestRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))

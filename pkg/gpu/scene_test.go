@@ -16,7 +16,7 @@ import (
 //	choose COUNT [free=0,2,5] [near=1]    near: GPUs of that NUMA node are nearer
 //	aligned COUNT [free=0,2,5] [full=1]   full: that NUMA node lacks CPUs
 //
-// choose and aligned print the chosen GPUs and the links between them, GPU by GPU.
+// The commands `choose` and `aligned` print the chosen GPUs and the links between them, GPU by GPU.
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(t *testing.T, _ *scenario.Answer) scenario.Commands {
 		s := &scene{t: t}

@@ -43,7 +43,7 @@ const (
 type Phase string
 
 // The phases of a job. A job that is neither suspended nor over is Running if at least one pod
-// runs, and if at least MinAvailable pods run or have succeeded. Otherwise it is Pending. A job may
+// runs, and if at least MinAvailable pods run or have succeeded. Otherwise it is Pending. A job can
 // change between Pending, Running and Suspended any number of times. Succeeded and Failed are
 // final.
 const (
@@ -66,8 +66,8 @@ const (
 	EventResumed   = "Resumed"
 )
 
-// Reasons of a phase (Progress.Reason). Reasons that batch/v1 Jobs also have are named as in
-// batch/v1.
+// Reasons of a phase (Progress.Reason). Except for InvalidTemplate, they are also reasons of
+// batch/v1 Jobs.
 const (
 	ReasonUser     = "JobSuspended"
 	ReasonComplete = "CompletionsReached"

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Plan is the next steps of a job. The caller must store Progress before it deletes a pod. When the
-// pod is deleted, only the stored Progress still says whether the pod succeeded or failed.
+// Plan is the next steps of a job. The caller must store Progress before it deletes a pod. After
+// the deletion, only the stored Progress still says whether the pod succeeded or failed.
 type Plan struct {
 	Progress
 	Create  []Creation
@@ -80,7 +80,7 @@ func (p *planner) end(phase Phase, reason, message string) {
 	p.Phase, p.Reason, p.Message, p.Ended = phase, reason, message, p.now
 }
 
-// exceedsDeadline reports whether the job has run for longer than its deadline.
+// exceedsDeadline reports whether the job has run for as long as its deadline, or longer.
 func (p *planner) exceedsDeadline() bool {
 	return p.job.Deadline > 0 && !p.Started.IsZero() && !p.now.Before(p.Started.Add(p.job.Deadline))
 }

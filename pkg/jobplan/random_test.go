@@ -59,7 +59,7 @@ func anything(r *rand.Rand, s *scene) []string {
 	}
 }
 
-// failsNow reports whether a command makes a pod fail that is not being deleted.
+// failsNow reports whether a command makes a pod fail. A pod that is being deleted does not count.
 func failsNow(s *scene, command []string) bool {
 	return command[0] == "fail" && slices.ContainsFunc(s.pods, func(pod Pod) bool {
 		return strconv.Itoa(pod.Index) == command[1] && !pod.Deleting

@@ -16,7 +16,7 @@ import (
 //	                     creates the job; flaw is why its spec is invalid (Job.Invalid)
 //	run 0 1, ready 0     starts pods 0 and 1; makes pod 0 ready
 //	succeed 0, fail 0    ends a pod
-//	disrupt 0            evicts the pod, or its node rejects it
+//	disrupt 0            ends the pod with the state Disrupted, as an eviction does
 //	restart 0            restarts a failed container of the pod
 //	lose 0               deletes the pod
 //	gone 0               ends a pod that was deleted while it ran

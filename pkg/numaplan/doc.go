@@ -33,9 +33,9 @@
 // nodes, the ledger may fail.) The ledger gives containers their CPUs in the order in which they
 // start, and each container first reuses CPUs of the pod's containers that have already ended. So
 // on each NUMA node the pod needs only as many CPUs as its containers use there at one time. (The
-// lifetimes of containers are intervals of time. To give each container, when it starts, CPUs that
-// are idle at that time is the greedy colouring of an interval graph. This is known to need the
-// fewest CPUs.)
+// lifetimes of containers are intervals of time. Each container gets CPUs that are idle when it
+// starts. This is the greedy coloring of an interval graph, which is known to need the fewest
+// CPUs.)
 //
 // plan.go has the API, search.go the search, effort.go its limits, and options.go the policies.
 // resize.go has the policies for containers that grow or shrink. reason.go and refusal.go have the

@@ -10,7 +10,7 @@ import (
 )
 
 // unpackable returns a request and a machine on which Plan reaches SearchLimit: 24 containers
-// request all CPUs of 8 NUMA nodes, and Hooks.Allow prevents that the search stores states.
+// request all CPUs of 8 NUMA nodes, and Hooks.Allow prevents the search from storing states.
 func unpackable() (Request, View, Hooks) {
 	sizes := make([]int, 24)
 	for i := range sizes {
@@ -38,8 +38,8 @@ func TestEffort(t *testing.T) {
 	}
 }
 
-// TestLimitOfOnePlan checks that a call of Plan without an Effort tries at most SearchLimit choices,
-// including the searches for the reason.
+// TestLimitOfOnePlan checks that a call of Plan without an Effort tries at most SearchLimit
+// choices. This includes the further searches that find out why the pod does not fit.
 func TestLimitOfOnePlan(t *testing.T) {
 	request, view, hooks := unpackable()
 	tried := 0
@@ -53,8 +53,8 @@ func TestLimitOfOnePlan(t *testing.T) {
 	}
 }
 
-// TestEffortFindsTheSame checks that a solution that Plan finds with an Effort that is used up is the
-// solution that it finds without one.
+// TestEffortFindsTheSame compares calls of Plan whose Effort is used up with calls without an
+// Effort. If the call whose Effort is used up finds a solution, it must be the same solution.
 func TestEffortFindsTheSame(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	found := 0

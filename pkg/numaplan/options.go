@@ -196,7 +196,7 @@ func (s *search) random(c int, t Tier) iter.Seq[Counts] {
 
 // drawn distributes k CPUs over NUMA nodes, or returns false if there are too few. First it uses
 // CPUs of other containers of the pod that this container may reuse. If CPUs are missing then, it
-// uses free CPUs in cores of which the pod already holds another CPU. If CPUs are still missing, it
+// uses free CPUs in cores where the pod already holds another CPU. If CPUs are still missing, it
 // takes them from the NUMA node that can provide the most of them (see the function `roomiest`),
 // and repeats this until it has k CPUs. The seed decides between NUMA nodes that are equally good.
 func (t Tier) drawn(k int, seed uint64) (Counts, bool) {

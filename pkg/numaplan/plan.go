@@ -75,7 +75,7 @@ type Cost [6]int
 type Room struct {
 	Idle  int // CPUs of other containers of the pod that this container may reuse
 	Free  int // free CPUs that the pod does not hold yet
-	Loose int // those of Free that are in cores of which the pod already holds another CPU
+	Loose int // those of Free that are in cores where the pod already holds another CPU
 	Whole int // those of Free that are in entirely free cores; all of Free if the cores are not known
 }
 

@@ -116,8 +116,8 @@ func ways(k, n int) []Counts {
 	return all
 }
 
-// obeys reports whether the numbers of CPUs n satisfy the request of container c and the pod's
-// policy.
+// obeys reports whether the numbers of CPUs given as `n` satisfy the request of container c and the
+// pod's policy.
 func obeys(request Request, view View, c int, n Counts) bool {
 	want, sum := request.Containers[c], 0
 	for i, k := range n {

@@ -6,8 +6,8 @@ import "time"
 // after each failure, and never exceeds Most.
 type Backoff struct{ First, Most time.Duration }
 
-// The method Or returns a copy of b in which fields that are zero or negative have the values of
-// the parameter `other`.
+// The method Or returns a copy of b in which each field that is zero or negative in b has the value
+// of this field in `other`.
 func (b Backoff) Or(other Backoff) Backoff {
 	if b.First <= 0 {
 		b.First = other.First

@@ -85,7 +85,7 @@ func (e Extended) plus(other Extended, sign int64) Extended {
 	if len(other) == 0 {
 		return e
 	}
-	total := make(Extended, 0, max(len(e), len(other))) // usually e has all names that other has, or other has all names that e has, so this capacity is enough
+	total := make(Extended, 0, max(len(e), len(other))) // usually e or `other` has all names that occur in either of them, so this capacity is enough
 	for _, x := range other {
 		for len(e) > 0 && e[0].compare(x) < 0 {
 			total, e = append(total, e[0]), e[1:]

@@ -186,8 +186,9 @@ func TestExtendedShares(t *testing.T) {
 	}
 }
 
-// TestExtendedNames checks that two Extended with the same resource share the string of its name,
-// even if the garbage collector runs after the first one is made and before the second.
+// TestExtendedNames checks that two values of the type Extended with the same resource share the
+// string of its name, even if the garbage collector runs after the first one is made and before the
+// second.
 func TestExtendedNames(t *testing.T) {
 	bring := func() sched.Extended { return sched.ExtendedOf(counts{strings.Clone("example.com/nic"): 1}) }
 	first := bring()

@@ -76,10 +76,10 @@ type Relay interface {
 	Results() any
 	// Resume is called instead of Begin. The argument `begun` is what Results of another instance
 	// returned for the same pod. Resume is cheaper than Begin. If the pod's fit depends on other
-	// nodes (Pod.Across), these results may be out of date. Then Resume and the following calls of
-	// Check accept a node only if the pod fitted it when Begin was called in the other instance,
-	// and if no change since then may affect the pod's fit on the node. For a pod of a gang, `begun`
-	// may instead be the results for another pod of the gang.
+	// nodes (Pod.Across), `begun` may be out of date. Then Resume and the following calls of Check
+	// accept a node only if the pod fitted it when Begin was called in the other instance, and if
+	// no change since then may affect the pod's fit on the node. For a pod of a gang, `begun` may
+	// instead be the results for another pod of the gang.
 	Resume(pod *Pod, begun any) Reason
 }
 

@@ -82,10 +82,12 @@ type Reservation struct {
 	Holding
 }
 
-// Take returns the next record, in which a pod's holding is subtracted from the free amounts.
+// Take returns the node's next record, in which the resources that a pod takes are subtracted from
+// the free amounts.
 func (n *Node) Take(h Holding) *Node { return n.next(h, -1) }
 
-// Return returns the next record, in which a pod's holding is added to the free amounts again.
+// Return returns the node's next record, in which the resources that a pod held are added to the
+// free amounts again.
 func (n *Node) Return(h Holding) *Node { return n.next(h, 1) }
 
 func (n *Node) next(h Holding, sign int) *Node {
@@ -95,15 +97,16 @@ func (n *Node) next(h Holding, sign int) *Node {
 	return next.Copy()
 }
 
-// inlineNode is a record and storage for up to four free extended resources, in one allocation.
+// inlineNode is a record and storage for the amounts of up to four free extended resources, in one
+// memory allocation.
 type inlineNode struct {
 	Node
 	extended [4]extra
 }
 
 // Copy returns a copy of the record. The amounts of the free extended resources, if there are at
-// most four, are stored in the same allocation as the copy, because they are usually read together
-// with the record.
+// most four, are stored in the same memory allocation as the copy, because they are usually read
+// together with the record.
 func (n *Node) Copy() *Node {
 	c := &inlineNode{Node: *n}
 	if count := len(n.Free.Extended); 0 < count && count <= len(c.extended) {
@@ -113,9 +116,10 @@ func (n *Node) Copy() *Node {
 	return &c.Node
 }
 
-// The method For returns a record in which resources that are reserved for other pods are not free.
-// The argument is the result of Pod.Claim of the pod that is to use the node. If it is "", no
-// reserved resources are free. The returned record has the same version as n.
+// The method For returns the record as one pod sees it: resources that are reserved for other pods
+// are not free. The argument is the key of the pod's reservations, which the method Pod.Claim
+// returns. With the key "", no reserved resources are free. The returned record has the same version
+// as n.
 func (n *Node) For(uid string) *Node {
 	if n.Reserved == nil || n.Reserved.UID == uid {
 		return n

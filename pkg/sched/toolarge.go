@@ -10,8 +10,8 @@ import (
 // than any node has. Such a pod does not fit even if all other pods end. TooLarge returns "" if
 // there is no such resource, or if there are no nodes.
 //
-// TooLarge compares the request for each resource with the node that has most of this resource. So
-// it may return "" although no single node has enough of all three.
+// TooLarge compares the request for each resource with the node that has the most of this resource.
+// So it may return "" although no single node has enough of all three.
 func TooLarge(pod *Pod, nodes iter.Seq[*Node]) string {
 	var most Amounts
 	gpus, any := 0, false

@@ -34,7 +34,7 @@ func (l Line) wrote(now cpuset.Set) bool {
 // original set has no isolated CPU gets its original set, even if all CPUs in this set are offline.
 //
 //   - The parameter `files` has the present contents of the files. A file that no longer exists is
-//     not in it, and will not be in the next state.
+//     not in `files`, and will not be in the next state.
 //   - If another program has changed a file, the file's new set becomes its original set.
 //   - The parameter `inherits` is the name of a default file, such as default_smp_affinity: the
 //     kernel copies the set of this file to new files. So a new file may have a set that was

@@ -53,7 +53,7 @@ func (c Container) String() string { return c.Sandbox.Pod.String() + "/" + c.Nam
 type Resources struct {
 	CPUs         cpuset.Set
 	Mems         []topology.NodeID
-	Shares       uint64 // 1024 per CPU requested
+	Shares       uint64 // 1024 for each requested CPU
 	QuotaMicros  int64  // CPU time per period; -1 is no limit
 	PeriodMicros uint64
 	MemoryBytes  int64
@@ -62,8 +62,8 @@ type Resources struct {
 // WholeCPUs returns the number of CPUs of a container whose limit is a whole number of CPUs and
 // equals its request. It returns false for any other container. The request is known only from the
 // shares, and the kubelet writes at most the shares for 256 CPUs (maxShares). So if the limit is
-// more than 256 CPUs, any request of at least 256 CPUs counts as equal to the limit. WholeCPUs
-// inverts how the kubelet computes shares and quota (pkg/kubelet/cm/helpers_linux.go,
+// more than 256 CPUs, any request of at least 256 CPUs counts as equal to the limit. WholeCPUs is
+// the inverse of the kubelet's computation of shares and quota (pkg/kubelet/cm/helpers_linux.go,
 // MilliCPUToShares and MilliCPUToQuota).
 func (r Resources) WholeCPUs() (int, bool) {
 	if r.QuotaMicros <= 0 || r.PeriodMicros == 0 || r.QuotaMicros%int64(r.PeriodMicros) != 0 {

@@ -93,8 +93,8 @@ func (v *visit) listen(tab context.Context) {
 }
 
 // look opens the page and waits for its data. With the keyboard, it opens and closes the map of the
-// first node, which is a picture of the node's CPUs and GPUs, and opens the section of the tenants. It
-// calls the method `check` for the page, the map and this section.
+// first node, and then opens the section of the tenants. The map is a picture of the node's CPUs
+// and GPUs. The method `look` calls the method `check` for the page, the map and this section.
 func (v *visit) look(ctx context.Context, url, scheme string) error {
 	feature := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
 	if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, feature); err != nil {
@@ -146,9 +146,9 @@ func (v *visit) closeMap(ctx context.Context) error {
 	return err
 }
 
-// shown is a script for the page. It reports whether some CPUs of a node are drawn as exclusive, each
-// table has a row of data (otherwise it has a row with only one cell), and the chart has a line of the
-// first tenant.
+// shown is a script for the page. It reports whether three things are true: some CPUs of a node are
+// drawn as exclusive, each table has a row of data, and the chart has a line of the first tenant. A
+// table without data has a row with only one cell.
 const shown = `[...document.querySelectorAll('#grid .exclusive')].some(e => e.offsetWidth > 0) &&
 ['queue', 'tenants', 'groups'].every(table => document.querySelector('#' + table + '-rows td + td')) &&
 [...document.querySelectorAll('#chart canvas')].some(c => {

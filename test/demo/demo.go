@@ -83,7 +83,7 @@ func (d demo) run(ctx context.Context) error {
 }
 
 // perform runs the scenes of an act and then deletes its pods. The numbers of the scenes continue
-// from the act before.
+// those of the previous act.
 func (d demo) perform(ctx context.Context, a act, shown *int) error {
 	defer d.clean(a.actors)
 	for _, s := range a.scenes {

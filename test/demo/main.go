@@ -1,7 +1,7 @@
 // Command demo shows the main functions of Numalet on the test cluster (test/cluster). It shows
-// what the node publishes, pods of each CPU policy, the CPUs that their containers get, and how
-// these CPUs are returned. Then it shows how two tenants share the node, and a pod with fake GPUs.
-// `make demo` prepares the cluster and runs the demo.
+// what the node publishes, pods of each CPU policy, the CPUs that their containers get, and that
+// these CPUs become shared again when the pods are deleted. Then it shows how two tenants share the
+// node, and a pod with fake GPUs. `make demo` prepares the cluster and runs the demo.
 package main
 
 import (

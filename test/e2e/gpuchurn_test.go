@@ -54,9 +54,9 @@ func gpuChurn(ctx context.Context, t *testing.T) {
 		*gpuPods, len(wholeGPUs()), asked.Load())
 }
 
-// comeAndGo runs the i-th pod to its end and checks its GPUs. It also compares them with the
-// kubelet's list, which has only running pods. It returns false if the pod had ended too early for
-// this.
+// comeAndGo runs the i-th pod to its end and checks its GPUs. While the pod runs, it also compares
+// them with the GPUs that the kubelet lists for the pod. It returns false if the pod had ended too
+// early for this comparison.
 func comeAndGo(ctx context.Context, t *testing.T, i int) (asked bool) {
 	tenant, requests := turn(i)
 	pod := ofTenant(gpuPod(gpuName(i), 5*time.Second, requests...), tenant)

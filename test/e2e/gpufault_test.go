@@ -22,10 +22,10 @@ const (
 	sickens = "xid GPU-fa4e0007-0000-0000-0000-000000000000 94 3 0"
 )
 
-// gpuFault injects a fault into one MIG slice of a GPU. It checks that the node publishes this
-// slice as unhealthy until the slice recovers, in its NodeTopology and as a condition of the Node.
-// If another client removes the condition, the agent must set it again. A container that uses a
-// whole GPU and a different slice must not be restarted.
+// gpuFault injects a fault into one MIG slice of a GPU. Until the slice recovers, the node must
+// publish it as unhealthy, both in the NodeTopology and as a condition of the Node. If another
+// client removes the condition, the agent must set it again. A container that uses a whole GPU and
+// a different slice must not be restarted.
 func gpuFault(ctx context.Context, t *testing.T) {
 	checkVisible(ctx, t, place(ctx, t, ofTenant(gpuPod("beside", time.Hour, map[string]int{whole: 1, small: 1}), "")))
 	_, err := cluster.Shell(ctx, "echo "+sickens+" >>/etc/fakenvml/layout.events")

@@ -143,8 +143,8 @@ func checkSaw(t *testing.T, pod *corev1.Pod) {
 	}
 }
 
-// look returns the GPUs, CPUs and memory nodes that a running container sees, by the names gpus,
-// cpus and mems.
+// look returns the GPUs, CPUs and memory nodes that a running container sees, in a map with the
+// keys "gpus", "cpus" and "mems".
 func look(ctx context.Context, t *testing.T, pod *corev1.Pod, container string) map[string]string {
 	t.Helper()
 	out, err := exec.CommandContext(ctx, "kubectl", "exec", pod.Name, "-c", container, "--", "/probe", "see").Output()

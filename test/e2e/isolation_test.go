@@ -18,10 +18,10 @@ import (
 )
 
 // TestIsolation creates pods with the annotation numalet.dev/isolation. On a kernel with cpuset
-// partitions, their containers must be partitions, and no process outside of them may run on their
-// CPUs, not even one outside of Kubernetes. All of this must stay true while the agent, systemd and
-// the container restart, and while the container is resized. On an older kernel, an event must say
-// that only interrupts and workqueues are kept off the CPUs.
+// partitions, the cgroups of their containers must be partitions. No process outside of these
+// containers may run on their CPUs, not even a process outside of Kubernetes. All of this must stay
+// true while the agent, systemd and the container restart, and while the container is resized. On
+// an older kernel, an event must say that only interrupts and workqueues are kept off the CPUs.
 func TestIsolation(t *testing.T) {
 	ctx := start(t, 20*time.Minute, "resize", "balanced", "shared")
 	installWith(ctx, t, "pools[0].settings.isolation=true")
@@ -148,9 +148,10 @@ func runOutside(ctx context.Context, t *testing.T, unit, command string) string 
 	return strings.TrimSpace(pid)
 }
 
-// checkOutside checks that processes outside of the isolated containers may not run on their CPUs:
-// a service of systemd, systemd itself, the kernel thread that starts others, the kubelet and
-// containerd. The service must not be able to move itself to one of the CPUs either.
+// checkOutside checks that some processes outside of the isolated containers may not run on the
+// CPUs of these containers. The processes are a service of systemd, systemd itself, the kernel
+// thread that starts the other kernel threads, the kubelet and containerd. The service must not be
+// able to move itself to one of these CPUs either.
 func checkOutside(ctx context.Context, t *testing.T, service string, cpus cpuset.Set) {
 	t.Helper()
 	out, err := cluster.Shell(ctx, "for p in "+service+" 1 2 $(pidof kubeone containerd); do grep Cpus_allowed_list /proc/$p/status; done")
@@ -193,8 +194,8 @@ done 2>/dev/null; echo workqueues $(cat /sys/devices/virtual/workqueue/cpumask)`
 	}
 }
 
-// watchPartition records every state of the partition of a pod's container until the returned
-// function is called, which returns the states in their order.
+// watchPartition records every state of the partition of a pod's container until the caller calls
+// the returned function. That function returns the states in their order.
 func watchPartition(ctx context.Context, t *testing.T, pod string) func() []string {
 	t.Helper()
 	_, err := cluster.Shell(ctx, "rm -f /tmp/stop")

@@ -33,7 +33,7 @@ func TestLatency(t *testing.T) {
 	must(t, requireAgent(ctx, false))
 	t.Cleanup(func() { must(t, requireAgent(context.Background(), true)) })
 	sendAway(ctx, t)
-	// timeUpdates measures the container updates. It does not run with 100 containers. In
+	// timeUpdates measures the container updates. The test does not call it with 100 containers. In
 	// emulation, each of the 100 updates would take about 0.9 s, which is too close to the
 	// kubelet's timeout of 2 minutes for the creation of a container.
 	for _, n := range []int{1, 10} {

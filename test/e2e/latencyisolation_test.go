@@ -22,10 +22,10 @@ const measureFor = time.Minute
 
 // TestLatencyIsolation measures how much a pod with exclusive CPUs is disturbed without and with
 // isolation. Meanwhile, a service of systemd and a pod with shared CPUs use CPU time, and another
-// service reads the disk, which causes interrupts. cyclictest measures the wake-up latency, in the
-// cgroup of the pod's container. The test writes the results to the file of the flag -disturbed,
-// and prints them. It checks that the first service and the kubelet may not run on isolated CPUs.
-// It does not check the measured values.
+// service reads the disk, which causes interrupts. cyclictest runs in the cgroup of the pod's
+// container, and measures the wake-up latency there. The test writes the results to the file of the
+// flag -disturbed, and prints them. It checks that the first service and the kubelet may not run on
+// isolated CPUs. It does not check the measured values.
 func TestLatencyIsolation(t *testing.T) {
 	ctx := start(t, 15*time.Minute, "noisy", "held")
 	if !hasPartitions(ctx, t) {

@@ -28,10 +28,10 @@ const (
 
 // TestManyPods fills the node with shared pods of one container, up to -many-pods, and then
 // replaces these pods one by one for the time of -many-for. All the while, pods of all kinds come
-// and go, most of them with exclusive CPUs. The test measures three things while few pods are on
-// the node, and again while many are: how long pods take to start, which part of this time the
-// agent needs, and how much memory the agent uses. It checks all CPUs as TestChurn does, but not
-// the measured values.
+// and go, most of them with exclusive CPUs. The test measures how long pods take to start, which
+// part of this time the agent needs, and how much memory the agent uses. It does so while few pods
+// are on the node, and again while many are. It checks all CPUs as TestChurn does, but not the
+// measured values.
 func TestManyPods(t *testing.T) {
 	t.Logf("seed %d: repeat with -seed %[1]d", *seed)
 	n := *manyPods
@@ -118,7 +118,8 @@ func startOne(ctx context.Context, i int) error {
 
 func endOne(ctx context.Context, i int) error { return cluster.Delete(ctx, manyName(i)) }
 
-// replaceFor deletes and starts random shared pods out of n for the time of -many-for.
+// replaceFor deletes a random one of the n shared pods and starts it again. It
+// repeats this for the time of -many-for.
 func replaceFor(ctx context.Context, t *testing.T, n int) {
 	until, replaced := time.Now().Add(*manyFor), atomic.Int32{}
 	var workers sync.WaitGroup

@@ -19,8 +19,8 @@ import (
 )
 
 // TestMigrateFromStaticPolicy installs the agent on a node whose kubelet has the CPU manager policy
-// static and gives a pod exclusive CPUs. The agent must report this policy. Then the test migrates
-// the node with the steps in docs/tasks/other-projects.md.
+// "static" and has given exclusive CPUs to a pod. The agent must report this policy. Then the test
+// migrates the node with the steps in docs/tasks/other-projects.md.
 func TestMigrateFromStaticPolicy(t *testing.T) {
 	needSystemd(t)
 	ctx := start(t, 15*time.Minute, "before", "after", "shared")
@@ -79,8 +79,8 @@ func setManagers(ctx context.Context, cpu, topology string) error {
 	return err
 }
 
-// awaitNodeEvent waits for a new event about the configuration of the Node whose message has the
-// given text. It first deletes the older events.
+// awaitNodeEvent waits for a new event about the configuration of the Node. The message of the
+// event must contain the given text. At its start, awaitNodeEvent deletes the older events.
 func awaitNodeEvent(ctx context.Context, t *testing.T, text string) {
 	t.Helper()
 	events := cluster.API.CoreV1().Events(metav1.NamespaceDefault)

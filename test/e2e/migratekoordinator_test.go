@@ -21,9 +21,9 @@ import (
 )
 
 // TestMigrateFromKoordinator runs Koordinator's koordlet and koord-scheduler, which test/koordinator
-// builds. A pod of Koordinator has CPUs of its own, and because of Koordinator, pods of all QoS classes
-// have fewer CPUs. All these pods stay on the node when it is drained. Then the test migrates the node
-// with the steps in docs/tasks/other-projects.md, except for the reboot. A new pod must get exclusive
+// builds. Koordinator gives one pod CPUs of its own, and takes CPUs from pods of all QoS classes.
+// All these pods stay on the node when the node is drained. Then the test migrates the node with
+// the steps in docs/tasks/other-projects.md, except for the reboot. A new pod must get exclusive
 // CPUs of Numalet, and the pods that stayed must get all other CPUs.
 func TestMigrateFromKoordinator(t *testing.T) {
 	needSystemd(t)

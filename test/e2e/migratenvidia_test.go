@@ -24,8 +24,8 @@ func TestMigrateFromNVIDIA(t *testing.T) {
 	t.Run("Undrained", migrateUndrained)
 }
 
-// migrateDrained checks that the same pod gets a GPU from NVIDIA's device plugin, and after the
-// migration from Numalet's. A second pod gets the other GPUs.
+// migrateDrained checks that the same pod gets a GPU from NVIDIA's device plugin and, after the
+// migration, from Numalet's device plugin. A second pod gets the other GPUs.
 func migrateDrained(t *testing.T) {
 	ctx := start(t, 20*time.Minute, "same", "others")
 	withNVIDIA(ctx, t)
@@ -133,7 +133,7 @@ func awaitGPUHolder(ctx context.Context, t *testing.T, pod string, gpus []string
 }
 
 // checkLooks checks that the container c0 of a pod sees the GPUs that the kubelet has allocated to
-// the pod, and that they are n. It returns these GPUs.
+// the pod, and that there are n of them. It returns these GPUs.
 func checkLooks(ctx context.Context, t *testing.T, pod *corev1.Pod, n int) []string {
 	t.Helper()
 	saw := strings.Split(look(ctx, t, pod, "c0")["gpus"], ",")

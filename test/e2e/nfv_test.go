@@ -22,7 +22,7 @@ import (
 const (
 	nfvReserved = "0-1,8-9"
 	nfvIsolated = "4-7,14-15" // by the kernel parameter isolcpus
-	nfvShared   = "0-3,8-13"  // while no CPU is exclusive
+	nfvShared   = "0-3,8-13"  // the CPUs of shared containers while no CPU is exclusive
 )
 
 // TestNFVNode checks that the node publishes isolated CPUs like other CPUs, and does not publish

@@ -16,8 +16,8 @@ import (
 )
 
 // TestOffline sets a shared CPU offline and online again. It checks that the agent restarts each
-// time and discovers the machine again. A running pod with exclusive CPUs keeps them, new pods do
-// not get the offline CPU, and the node publishes only the online CPUs.
+// time and discovers the CPUs of the machine again. A running pod with exclusive CPUs keeps them,
+// new pods do not get the offline CPU, and the node publishes only the online CPUs.
 func TestOffline(t *testing.T) {
 	ctx := start(t, 10*time.Minute, "held", "shared", "without", "with")
 	numalet(ctx, t, "rollout", "restart", "daemonset/numalet") // creates a new agent pod, whose count of restarts is 0, so that the kubelet does not delay the agent's restarts in this test (CrashLoopBackOff)
@@ -40,9 +40,9 @@ func TestOffline(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// checkRoom creates a pod with two exclusive CPUs. The parameter `room` is the set of CPUs from which
-// the pod must get them. The pod "shared" must then have the other CPUs of this set. Last,
-// checkRoom deletes the created pod.
+// checkRoom creates a pod with two exclusive CPUs. The pod must get these two CPUs from the set in
+// the parameter `room`. The pod "shared" must then have the other CPUs of this set. Last, checkRoom
+// deletes the created pod.
 func checkRoom(ctx context.Context, t *testing.T, name string, room cpuset.Set) {
 	t.Helper()
 	create(ctx, t, e2eutil.Pod(name, "single", e2eutil.Container{Name: "c", CPU: "2"}))

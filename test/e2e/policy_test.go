@@ -16,9 +16,9 @@ import (
 )
 
 // TestPolicies starts pods of each CPU policy. It checks how many CPUs of each NUMA node the
-// container has when it starts, and for some policies that the container has both threads of each
-// of its cores. It also checks that the container has no CPU quota. A container with the CPU policy
-// "single" must get memory only from the NUMA node of its CPUs.
+// container has when it starts. In the test cases with the field `whole`, it also checks that the
+// container has both threads of each of its cores. The container must have no CPU quota. A
+// container with the CPU policy "single" must get memory only from the NUMA node of its CPUs.
 func TestPolicies(t *testing.T) {
 	for name, tc := range map[string]struct {
 		policy string
@@ -113,9 +113,9 @@ func born(ctx context.Context, t *testing.T, pod, container string) cpuset.Set {
 	return newest(ctx, t, pod, container).Born()
 }
 
-// newest returns the records of a container since its latest start. It waits until there are any,
-// because the kubelet may report a container as running before the container has written its first
-// record.
+// newest returns the records of a container since its latest start. It waits until there are
+// records, because the kubelet may report a container as running before the container has written
+// its first record.
 func newest(ctx context.Context, t *testing.T, pod, container string) e2eutil.Life {
 	t.Helper()
 	for {

@@ -14,10 +14,11 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// TestRefusedStart checks that the program of a container whose start the agent refuses does not
-// run, and that the container starts once the agent no longer refuses it. While an init container
-// runs, the test takes the exclusive CPUs of the pod's main container from the pod's cgroup. The
-// agent notices that only at the start of the main container, which has no cgroup before.
+// TestRefusedStart checks a container whose start the agent refuses. The program of the container
+// must not run. The container must start once the agent no longer refuses it. While an init
+// container runs, the test takes the exclusive CPUs of the pod's main container from the pod's
+// cgroup. The agent notices that only at the start of the main container, which has no cgroup
+// before its start.
 func TestRefusedStart(t *testing.T) {
 	ctx := start(t, 4*time.Minute, "refused")
 	_, err := cluster.Create(ctx, e2eutil.Pod("refused", "single",
@@ -48,7 +49,8 @@ func TestRefusedStart(t *testing.T) {
 	checkLives(ctx, t)
 }
 
-// afterStart reports whether the kubelet has reported how the start of a pod's container ended.
+// afterStart reports whether the kubelet has reported the result of its attempt to start a pod's
+// container.
 func afterStart(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
 		return s.State.Waiting == nil || s.State.Waiting.Reason != "PodInitializing" && s.State.Waiting.Reason != "ContainerCreating"

@@ -20,7 +20,8 @@ import (
 )
 
 // rejected is the reason in the event and in the status of a pod after its node has rejected the
-// pod's placement: the CPUs and GPUs that the controller has chosen for the pod on this node.
+// pod's placement. The placement has the CPUs and GPUs that the controller has chosen for the pod
+// on this node.
 const rejected = v1alpha1.ReasonPlacementRejected
 
 // TestRejected checks that a pod of a Job fails if its placement has CPUs that another pod holds.

@@ -89,9 +89,9 @@ func resized(ctx context.Context, t *testing.T, cpu string) cpuset.Set {
 	return awaitSize(ctx, t, cpu)
 }
 
-// awaitSize waits until the status of the pod has the new CPU request and the container may use as
-// many CPUs. It does not check the CPU limit in the status: the kubelet computes this limit from
-// the CFS quota, and containers with exclusive CPUs have no CFS quota.
+// awaitSize waits until the status of the pod has the new CPU request and the container may use
+// that number of CPUs. It does not check the CPU limit in the status: the kubelet computes this
+// limit from the CFS quota, and containers with exclusive CPUs have no CFS quota.
 func awaitSize(ctx context.Context, t *testing.T, cpu string) cpuset.Set {
 	t.Helper()
 	_, err := cluster.Await(ctx, "resize", func(pod *corev1.Pod) bool {
@@ -126,8 +126,8 @@ func condition(pod *corev1.Pod, kind corev1.PodConditionType, reason string) boo
 }
 
 // onNodes returns a map with one entry for each NUMA node that has some of the CPUs. The caller
-// uses only the number of entries: the keys are not the IDs of the NUMA nodes, because the function
-// `counts` returns its numbers in ascending order, not in the order of the NUMA nodes.
+// uses only the number of entries. The keys are not the IDs of the NUMA nodes, because the function
+// `counts` returns its numbers in ascending order.
 func onNodes(cpus cpuset.Set) map[int]bool {
 	on := map[int]bool{}
 	for i, n := range counts(cpus) {

@@ -16,7 +16,7 @@ import (
 )
 
 // TestStaticPod checks that a static pod, which the kubelet reads from a file, gets exclusive CPUs
-// and keeps them over a restart of the agent.
+// and keeps them when the agent restarts.
 func TestStaticPod(t *testing.T) {
 	ctx := start(t, 5*time.Minute, "shared")
 	create(ctx, t, e2eutil.Pod("shared", "", e2eutil.Container{Name: "c", CPU: "100m"}))

@@ -15,10 +15,10 @@ import (
 )
 
 // TestDaemonReload checks that `systemctl daemon-reload` changes no cpuset. On a daemon-reload,
-// systemd writes the cpusets of all units again. If the agent had changed only a container's
-// cgroup, and not its unit, systemd would restore the container's old CPUs. The test has a
-// container with exclusive CPUs, and two shared containers that lost CPUs after their start: one of
-// a Guaranteed pod, and one of a burstable pod.
+// systemd writes the cpusets of all units again. If the agent had changed only the cgroup of a
+// container, and not the systemd unit of the container, systemd would restore the container's old
+// CPUs. The test has a container with exclusive CPUs, and two shared containers that lost CPUs
+// after their start: one of a Guaranteed pod, and one of a Burstable pod.
 func TestDaemonReload(t *testing.T) {
 	needSystemd(t)
 	ctx := start(t, 5*time.Minute, "shared", "crowd", "held")

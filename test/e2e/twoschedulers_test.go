@@ -86,8 +86,8 @@ func newMixed(ctx context.Context, t *testing.T) *mixed {
 	}
 }
 
-// watchHolders asks the kubelet again and again which container has which device, until stop is
-// called. It checks that no two containers have the same device.
+// watchHolders asks the kubelet again and again which container has which device, until the
+// returned function `stop` is called. It checks that no two containers have the same device.
 func (m *mixed) watchHolders(ctx context.Context) (stop func() (samples int)) {
 	watching, cancel := context.WithCancel(ctx)
 	var watcher sync.WaitGroup

@@ -62,7 +62,7 @@ func (f *Fake) Root() string {
 	return root
 }
 
-// host is a root directory that Root is filling.
+// host is the root directory that the method Root creates files in.
 type host struct {
 	*Fake
 	root string

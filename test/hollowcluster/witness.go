@@ -19,8 +19,8 @@ import (
 
 // Witness watches all pods and checks with a Ledger that no resource is assigned twice. It can also
 // keep a cluster nearly full for a long time. For this, it counts the bound pods after each change
-// of a pod. If they are more than a given number, it deletes the pod that was bound first. If no
-// waiting pod fits any more, no pod is bound, and so none would be deleted. So the Witness also
+// of a pod. If more pods are bound than a given number, it deletes the pod that was bound first. If
+// no waiting pod fits any more, no pod is bound, and so none would be deleted. So the Witness also
 // deletes a pod at regular intervals.
 type Witness struct {
 	client kubernetes.Interface

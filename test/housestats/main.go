@@ -1,6 +1,6 @@
-// Command housestats prints figures about the style of the repository's Go code: the sizes of files
-// and functions, the share of comments, the ratio of test code to other code, and names that are
-// declared often. It leaves out generated code and packages that only tests use.
+// Command housestats prints figures about the style of the repository's Go code. They are the sizes
+// of files and functions, the share of comments, the ratio of test code to other code, and names
+// that are declared often. It leaves out generated code and packages that only tests use.
 //
 //	go run ./test/housestats [-root DIR]
 package main

@@ -22,8 +22,8 @@ func rows() []row {
 }
 
 // firstOfKubernetes says whether no earlier row has the same version of Kubernetes. Of the rows
-// with the same version of Kubernetes, only the first one runs the tests that need no machine.
-// These tests use no containerd, so their outcome holds for all these rows (see cell).
+// with the same version of Kubernetes, only the first row runs the tests that need no virtual
+// machine. These tests use no containerd, so their outcome holds for all these rows (see cell).
 func (r row) firstOfKubernetes() bool {
 	return r == rows()[slices.IndexFunc(rows(), func(other row) bool { return other.Kubernetes == r.Kubernetes })]
 }

@@ -9,10 +9,10 @@
 // contender begins to bind pods on a signal: a scheduler when it gets the Lease that this program
 // has held, and a client on SIGUSR1. The rate "bound" is pods per second from this moment until the
 // last binding, which a separate watch reports. The rate "told" is how many events the contender
-// writes per second, from the same moment until its last event. CPU is the CPU time that the
-// process uses between the creation of the backlog and the time when the process is idle again,
-// including the time for events. Then, if the contender is a scheduler, pods are created one by
-// one, and the time until each is bound is measured.
+// writes per second, from the same moment until its last event. "CPU" is the CPU time that the
+// process uses from the creation of the backlog until the process is idle again. This includes the
+// time for events. Then, if the contender is a scheduler, pods are created one by one, and the time
+// until each is bound is measured.
 //
 // With -fill, the cluster is busy: the nodes are full to different degrees, some nodes have a
 // taint, and some pods have an affinity or a topology spread constraint. With -waiting, there are

@@ -62,9 +62,9 @@ func (l load) possible(c contender) bool {
 }
 
 // usual reports whether a contender is measured with a load if -only is not set. kube-scheduler
-// with other settings than the default is measured only once in an empty cluster and once in a busy
-// one. This is enough to show whether the settings matter. All settings with all loads would take
-// more than half an hour.
+// with other settings than the default is measured with only one load in an empty cluster, and with
+// only one load in a busy cluster. This is enough to show whether the settings matter. All settings
+// with all loads would take more than half an hour.
 func (l load) usual(c contender) bool {
 	variant := strings.HasPrefix(c.name, kubeName+",")
 	switch {

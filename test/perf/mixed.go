@@ -13,8 +13,8 @@ const setLabel = "numalet.test/set"
 
 // mixed returns a small pod for a busy cluster. A set consists of the pods with the same value of
 // setLabel. Of 20 consecutive pods, four have a rule about their node. Each of the four has a
-// different rule: node affinity for two zones, anti-affinity to the pods of its set, an even spread
-// over the zones, and affinity to the zone of the pods of its set.
+// different rule. The rules are node affinity for two zones, anti-affinity to the pods of the set,
+// an even spread over the zones, and affinity to the zone of the pods of the set.
 func mixed(i int, scheduler string) *corev1.Pod {
 	pod := hollowcluster.Pod(namespace, podName(i), scheduler, "100m", 0)
 	switch i % 20 {

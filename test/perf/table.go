@@ -25,8 +25,8 @@ func (rs results) table(o options) string {
 // scheduler or client) binds pods of one kind. Each row has two rates: bound pods per second, and
 // written events per second (columns "told"). After each rate, the row has the quotient of this
 // rate and kube-scheduler's. After the rate of events, the row also has the quotient of this rate
-// and that of the contender floor, which is a client that writes the same Bindings and events but
-// decides nothing.
+// and that of the contender with the name floor. This contender is a client that writes the same
+// Bindings and events but decides nothing.
 func (rs results) emptyRows() [][]string {
 	rows := [][]string{
 		{"pods", "who", "bound pods/s", "× kube-scheduler", "told pods/s", "× kube-scheduler", "× floor", "ms CPU a pod", "peak MiB", "one by one p50 / p99 ms"},

@@ -40,10 +40,10 @@ func (f *field) makeWaiting(ctx context.Context, c contender, n int) error {
 	return f.plane.MakePods(ctx, waitingNamespace, members, func(i int) *corev1.Pod { return gangMember(c.scheduler, i, members) })
 }
 
-// settle creates n pods that fit no node, and runs the contender until each of them has the
-// condition that it is unschedulable, or until the time limit. So these pods wait already when the
-// measured process of the contender starts. Otherwise this process would have to write this
-// condition of thousands of pods while it binds the backlog. In a real cluster, pods that have
+// settle creates n pods that fit no node. It runs the contender until each of these pods has the
+// condition that it is unschedulable, but no longer than the time limit. So these pods wait already
+// when the measured process of the contender starts. Otherwise this process would have to write
+// this condition of thousands of pods while it binds the backlog. In a real cluster, pods that have
 // waited for a while have the condition already.
 func (f *field) settle(ctx context.Context, c contender, n int) error {
 	if n == 0 {

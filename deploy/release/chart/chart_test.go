@@ -411,7 +411,7 @@ controller: {kubeSchedulerConfiguration: {percentageOfNodesToScore: %d}}`, perce
 	}
 }
 
-// TestDrain checks that the PodDisruptionBudget lets the node of the controller be drained, also if
+// TestDrain checks that the PodDisruptionBudget lets the node of the controller be drained, even if
 // there is only one replica.
 func TestDrain(t *testing.T) {
 	for replicas, want := range map[int32]int32{1: 0, 2: 1, 3: 2} {

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// TestValid checks that each object that the chart renders has only fields that its kind has, each
-// with a value of the right type, and each once.
+// TestValid checks the fields of each object that the chart renders. The kind of the object must
+// have these fields. Each field must have a value of the right type, and must occur only once.
 func TestValid(t *testing.T) {
 	all := map[string]string{
 		"defaults": ``,
@@ -60,8 +60,9 @@ podMonitor: {enabled: true, tokenSecret: {name: "1", key: "2"}}
 	}
 }
 
-// decode decodes the objects of a manifest as strictly as the API server does if a client asks it
-// to. It leaves out kinds that are not part of Kubernetes itself.
+// decode decodes the objects of a manifest. It refuses unknown and duplicate fields, as the API
+// server does with fieldValidation=Strict. It leaves out kinds that are not part of Kubernetes
+// itself.
 func decode(t *testing.T, manifest string) (all []runtime.Object) {
 	t.Helper()
 	strict := json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme.Scheme, scheme.Scheme, json.SerializerOptions{Yaml: true, Strict: true})
@@ -84,7 +85,7 @@ func decode(t *testing.T, manifest string) (all []runtime.Object) {
 	}
 }
 
-// isComment reports whether a document has no object.
+// isComment reports whether a YAML document has only comments, and no object.
 func isComment(document string) bool {
 	for line := range strings.Lines(document) {
 		if line = strings.TrimSpace(line); line != "" && line != "---" && !strings.HasPrefix(line, "#") {

@@ -44,8 +44,8 @@ func (u *units) connect(ctx context.Context) error {
 
 // dialSystemd connects to systemd over the system bus. If that fails, it uses systemd's private
 // socket, as systemd.NewWithContext does. If both attempts fail, dialSystemd returns both errors.
-// systemd.NewWithContext returns only the second error, which says less: that the private socket
-// does not exist.
+// systemd.NewWithContext would return the second error alone, which says only that the private
+// socket does not exist.
 func dialSystemd(ctx context.Context) (UnitSetter, error) {
 	conn, err := systemd.NewSystemConnectionContext(ctx)
 	if err == nil {

@@ -142,7 +142,7 @@ func (c *Cgroups) Confine(ctx context.Context, target string, decision workload.
 // denies permission for one container, the agent's own. On a cgroup mount with the option
 // nsdelegate, which systemd sets, a process cannot write the root of its own cgroup namespace. For
 // the agent, this root is the cgroup of its container. The cpuset of the pod's cgroup limits the
-// agent's container just as well.
+// agent's container, too.
 // Source: https://github.com/torvalds/linux/blob/v6.12/kernel/cgroup/cgroup.c, cgroup_file_write.
 func confineOrParent(t tree, at location, cpus, mems cpuset.Set) (location, error) {
 	err := t.confine(at.path, cpus, mems)
@@ -186,10 +186,10 @@ func (c *Cgroups) PersistLater() { c.units.persistLater() }
 // that left some requests pending. Whoever receives the value must call Retry.
 func (c *Cgroups) Due() <-chan struct{} { return c.units.soon }
 
-// Retry does what Persist does, but sends only some of the requests if many are pending. It then
-// requests its next call through Due, as PersistLater does. If Ready returns an error, Retry calls
-// systemd even if there is nothing to send, to find out whether systemd answers now. If systemd does
-// not manage the pods' cgroups, Retry does nothing.
+// Retry does what Persist does, but sends only some of the requests if many are pending. If
+// requests are left, it requests its next call through Due, as PersistLater does. If Ready returns
+// an error, Retry calls systemd even if there is nothing to send, to find out whether systemd
+// answers now. If systemd does not manage the pods' cgroups, Retry does nothing.
 func (c *Cgroups) Retry(ctx context.Context) error {
 	if !c.underSystemd() {
 		return nil
@@ -200,9 +200,9 @@ func (c *Cgroups) Retry(ctx context.Context) error {
 // Ready returns nil if the last call of Persist or Retry that called systemd succeeded. It also
 // returns nil if systemd answered some requests of that call before the call's deadline passed, or
 // if systemd does not manage the pods' cgroups. Otherwise it returns the error of that call, or an
-// error which says that systemd has not answered yet. Calls that had no time for an answer before
-// their deadline do not count (see answerTime). While systemd does not answer, no container can get
-// new exclusive CPUs.
+// error which says that systemd has not answered yet. A call does not count if it had too little
+// time before its deadline to get an answer (see answerTime). While systemd does not answer, no
+// container can get new exclusive CPUs.
 func (c *Cgroups) Ready() error {
 	if !c.underSystemd() {
 		return nil

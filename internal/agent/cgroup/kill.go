@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// killTime is how long Kill waits for the end of the processes. A process that was sent SIGKILL ends
-// when the kernel next runs it, which takes longer if its CPUs are busy.
+// killTime is how long Kill waits for the end of the processes. After SIGKILL, a process ends when
+// the kernel next runs it. This takes longer if the CPUs of the process are busy.
 const killTime = time.Second
 
 // Kill ends all processes of a container, and waits until they have ended. It returns an error if

@@ -37,7 +37,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestCheckKill has a node with cgroup v1, and one with cgroup v2 whose kernel is too old.
+// TestCheckKill checks that CheckKill returns an error on a node with cgroup v1, and on a node with
+// cgroup v2 whose kernel is too old for cgroup.kill.
 func TestCheckKill(t *testing.T) {
 	v1 := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(v1, "cpuset/kubepods"), 0o755); err != nil {

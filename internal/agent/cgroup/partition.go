@@ -38,7 +38,8 @@ const (
 // cgroup is removed.
 type partitions struct{ files groupFiles }
 
-// groupFiles are the files of cgroup v2. Paths of cgroups are relative to the mount point.
+// groupFiles reads and writes the files of cgroup v2. Paths of cgroups are relative to the mount
+// point.
 type groupFiles interface {
 	read(group, file string) (string, error)
 	write(group, file, text string) error
@@ -130,8 +131,8 @@ func (p partitions) is(group string, want workload.Partition) (bool, error) {
 	return strings.TrimSpace(now) == string(want), err
 }
 
-// tidy removes CPUs from cpuset.cpus.exclusive of a cgroup above containers, and of the cgroups
-// between it and the containers, if no container's partition has these CPUs any more.
+// tidy corrects cpuset.cpus.exclusive of a cgroup above containers, and of the cgroups between it
+// and the containers. It removes the CPUs that no container's partition has any more.
 //
 // tidy leaves a CPU in these files until the kernel has returned the CPU to the root cgroup. Until
 // then, a partition may have the CPU although the partition's cgroup has been removed. If tidy

@@ -103,8 +103,8 @@ func TestPartitions(t *testing.T) {
 }
 
 // TestPartitionDying removes a container. The fake kernel of this test returns the CPUs of a
-// removed partition only later. Until then, the CPUs must stay in the files of the cgroups above
-// the container.
+// removed partition to the root cgroup only after a delay. Until then, the CPUs must stay in the
+// files of the cgroups above the container.
 func TestPartitionDying(t *testing.T) {
 	k := newKernel(t)
 	k.slow = true
@@ -230,7 +230,7 @@ func (k *kernel) remove(group string) {
 
 func (g *cpusetGroup) valid() bool { return g.partition == "isolated" || g.partition == "root" }
 
-// taken returns the CPUs of the partitions of all cgroups but one.
+// taken returns the CPUs of the partitions of all cgroups except the cgroup `but`.
 func (k *kernel) taken(but string) cpuset.Set {
 	cpus := k.dying
 	for group, g := range k.groups {

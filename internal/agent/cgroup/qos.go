@@ -46,8 +46,8 @@ func (c *Cgroups) Limits(class string, to cpuset.Set) bool {
 
 // QoSCgroup returns the cgroup of the QoS class that contains the cgroup of a pod. It returns "" if
 // there is none, for one of these reasons: the pod is Guaranteed, the kubelet has no cgroups of QoS
-// classes (--cgroups-per-qos=false), kubeRoots lacks the kubelet's root cgroup, or the node has
-// cgroup v1.
+// classes (--cgroups-per-qos=false), the function kubeRoots does not list the kubelet's root
+// cgroup, or the node has cgroup v1.
 func (c *Cgroups) QoSCgroup(podCgroup string) string {
 	if _, v2 := c.tree.(unified); !v2 {
 		return ""

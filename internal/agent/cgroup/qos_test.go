@@ -104,8 +104,8 @@ func TestConfigured(t *testing.T) {
 	}
 }
 
-// TestLimits checks that the cgroup of a QoS class limits its pods only after systemd has acknowledged
-// its CPUs, too.
+// TestLimits checks that Limits returns true for the cgroup of a QoS class only while the kernel
+// has its CPUs in force and systemd has acknowledged them.
 func TestLimits(t *testing.T) {
 	const class = "/kubepods.slice/kubepods-burstable.slice"
 	effective := class + "/cpuset.cpus.effective"

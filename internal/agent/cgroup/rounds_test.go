@@ -81,9 +81,9 @@ func retryAll(t *testing.T, u *units) (rounds int) {
 	return rounds
 }
 
-// TestRetryOfManyUnits checks that systemd gets all 500 pending requests, and that the method `ready`
-// returns nil during this time. systemd needs 25 s to answer all of them, but each call of the
-// method `retry` has a deadline of 5 s.
+// TestRetryOfManyUnits checks that systemd gets all 500 pending requests. systemd needs 25 s to
+// answer all of them, but each call of the method `retry` has a deadline of 5 s. After each call,
+// the method `ready` must return nil.
 func TestRetryOfManyUnits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, q := newBacklog()

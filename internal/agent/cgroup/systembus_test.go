@@ -135,8 +135,8 @@ func (p *peer) authenticate(in *bufio.Reader) bool {
 	}
 }
 
-// wait counts one more call that waits for its answer. It returns false if maxReplies calls of this
-// connection already wait.
+// wait records that one more call waits for its answer. It returns false if maxReplies calls of
+// this connection already wait.
 func (p *peer) wait() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -48,8 +48,9 @@ func (u unified) enable(path string) error {
 
 // update writes the CPUs of a cgroup and, unless mems is empty, the NUMA nodes of its memory. It
 // does not use the method Update of containerd/cgroups, which opens the files with O_CREAT. With
-// O_CREAT, the error for a missing file is EACCES instead of ENOENT. The method `confine` could then
-// not tell a cgroup without the cpuset controller from a cgroup that this process may not write.
+// O_CREAT, the error for a missing file is EACCES instead of ENOENT. The method `confine` could
+// then not tell a cgroup without the cpuset controller from a cgroup that this process has no
+// permission to write.
 func (u unified) update(path string, cpus, mems cpuset.Set) error {
 	if err := overwrite(u.dir(path), "cpuset.cpus", cpus); err != nil || mems.Empty() {
 		return err

@@ -131,9 +131,9 @@ func (u *units) invalidate(unit string) {
 	delete(u.mu.acknowledged, unit)
 }
 
-// pending returns the requests to send to systemd, at most as many as the parameter `limit` says.
-// It also forgets which properties systemd acknowledged for the units of these requests. Until
-// systemd answers, it is unknown which properties these units have.
+// pending returns the requests to send to systemd. The parameter `limit` is the largest number of
+// requests that it returns. It also forgets which properties systemd acknowledged for the units of
+// these requests. Until systemd answers, it is unknown which properties these units have.
 //
 // The newest requests come first, and those that were already sent come last. So the request for a
 // new sandbox does not wait until systemd has handled a long list of older requests. Until systemd
@@ -220,9 +220,9 @@ func (u *units) isPending() bool {
 	return len(u.mu.desired) > 0
 }
 
-// update sends systemd the pending requests, at most as many as the parameter `limit` says. First it
-// calls the function in the parameter `needed` with the number of these requests. If this function
-// returns false, update sends nothing.
+// update sends systemd the pending requests, but no more than the number in the parameter `limit`.
+// First it calls the function in the parameter `needed` with the number of these requests. If this
+// function returns false, update sends nothing.
 func (u *units) update(ctx context.Context, limit int, needed func(pending int) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, persistTimeout)
 	defer cancel()

@@ -10,8 +10,9 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// vanish replaces a file of the fake cgroup tree by a device without a driver. To open this device
-// fails with ENODEV, as does a read of a file of a cgroup that was removed after the file was opened.
+// vanish replaces a file of the fake cgroup tree by a device without a driver. Opening this device
+// fails with ENODEV. In a real cgroup tree, a read fails with this error if the cgroup was removed
+// after the file was opened.
 func vanish(t *testing.T, path ...string) {
 	t.Helper()
 	name := filepath.Join(path...)
@@ -24,8 +25,8 @@ func vanish(t *testing.T, path ...string) {
 	}
 }
 
-// TestVanishingChild checks that a cgroup is handled correctly while a cgroup below it is removed, with
-// cgroup v1.
+// TestVanishingChild checks that PodEmpty and Confine work with cgroup v1 while a cgroup below the
+// container's cgroup is removed.
 func TestVanishingChild(t *testing.T) {
 	root := t.TempDir()
 	for name, content := range map[string]string{

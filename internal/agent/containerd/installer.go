@@ -155,10 +155,10 @@ func (i *Installer) load(ctx context.Context) (journal, place, error) {
 }
 
 // find returns where the node's containerd is. If containerd does not run, for example because an
-// earlier change of its configuration broke it, find returns the place in the Installer's journal
-// j. find returns an error if the Installer must not change containerd. For example, another
-// program, such as k3s, may manage containerd's configuration, or systemd may end all containers at a
-// restart of containerd.
+// earlier change of its configuration broke it, find returns the place that the Installer's journal
+// j records. find returns an error if the Installer must not change containerd. For example,
+// another program, such as k3s, may manage containerd's configuration, or systemd may end all
+// containers at a restart of containerd.
 func (i *Installer) find(ctx context.Context, j journal) (place, error) {
 	release, there, err := i.files.text("/etc/os-release")
 	if err != nil || !there { // for example, a symbolic link with an absolute target, which os.Root does not follow; the target is usually /usr/lib/os-release, which is read instead

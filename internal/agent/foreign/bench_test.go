@@ -24,7 +24,7 @@ func BenchmarkProc(b *testing.B) {
 // BenchmarkLargeMachine measures one call of Monitor.Sample, which measures the foreign time (the
 // CPU time that others used on exclusive CPUs) of all containers. It uses a fake machine with 512
 // CPUs, 4,096 kernel threads, and 64 containers of 8 CPUs each. The agent calls Sample every 10 s,
-// so divide the time by 10 s to get the agent's share of a CPU.
+// so the measured time, divided by 10 s, is the share of one CPU that the agent uses for this.
 func BenchmarkLargeMachine(b *testing.B) {
 	proc := b.TempDir()
 	write := func(name, text string) {

@@ -20,7 +20,8 @@ import (
 )
 
 // TestNamesAgree checks that numalet-containerd and the agent use the same name for the NRI plugin.
-// One requires the plugin by this name, and the other registers it.
+// numalet-containerd makes containerd require the plugin with this name, and the agent registers
+// itself under this name.
 func TestNamesAgree(t *testing.T) {
 	if containerdconf.Plugin != nri.Name {
 		t.Errorf("containerd requires %s, and the agent is %s", containerdconf.Plugin, nri.Name)
@@ -69,8 +70,8 @@ func TestTolerated(t *testing.T) {
 }
 
 // TestEachOutcomeIsReportedOnce checks a keeper, which calls one function regularly. It must call
-// the function again both after a failure and after a success. It must report an outcome only if it
-// differs from the outcome of the call before.
+// the function again both after a failure and after a success. It must report the outcome of a call
+// only if this outcome differs from that of the call before.
 func TestEachOutcomeIsReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())

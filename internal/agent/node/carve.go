@@ -166,11 +166,11 @@ func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.S
 }
 
 // confineAgain writes the cpusets of all sandboxes and shared containers again if the last write
-// failed for some of them. A container whose cpuset was not written may run on exclusive CPUs, for
-// example if the container was created while the agent was down. confineAgain also writes all
-// cpusets again if containers in the cgroup of a QoS class may still have cpusets of their own (see
-// widenSharers). It does not wait for systemd. It returns new specs as confineSharers does. Callers
-// hold n.mu.
+// failed for some of them. A container whose cpuset was not written may be running on exclusive
+// CPUs, for example if the container was created while the agent was down. confineAgain also writes
+// all cpusets again if containers in the cgroup of a QoS class may still have cpusets of their own
+// (see widenSharers). It does not wait for systemd. It returns new specs as confineSharers does.
+// Callers hold n.mu.
 func (n *Node) confineAgain(ctx context.Context) ([]workload.Spec, error) {
 	if !n.mu.unconfined && !n.mu.narrow {
 		return nil, nil

@@ -41,7 +41,7 @@ type subject struct {
 	granted bool        // an earlier grant says which CPUs the container gets
 	// qosCgroup is the cgroup of a QoS class that limits the container to the shared CPUs, or "".
 	qosCgroup string
-	runs      bool // the container may already run, so that a refusal cannot prevent its creation
+	runs      bool // the container may already be running; a refusal then cannot prevent its creation
 	// groupOf returns the GPU group that reserves a GPU (see Dependencies.GroupOf). notIsolated
 	// returns an error if the node cannot isolate the CPUs of a request.
 	groupOf     func(id string) (group string, known bool)
@@ -92,7 +92,7 @@ func (s subject) asks() bool {
 
 // checkNew refuses a container if its pod has the placement annotation, but numalet-controller
 // cannot have set it. It also refuses the container if the container must not have the GPUs that
-// the kubelet allocated to it. It refuses no container that may already run.
+// the kubelet allocated to it. It refuses no container that may already be running.
 func (s subject) checkNew() error {
 	if s.runs {
 		return nil
@@ -152,7 +152,7 @@ func (s subject) by(request v1alpha1.CPURequest) kind {
 
 // refused returns the class of a container that is refused for the reason err. If
 // numalet-controller placed the pod and a retry cannot resolve err, the refusal makes reportRefusal
-// set the pod to Failed. A refusal of a container that may already run never does so.
+// set the pod to Failed. A refusal of a container that may already be running never does so.
 func (s subject) refused(err error) class {
 	why := asRefusal(err)
 	permanent := slices.Contains([]v1alpha1.Reason{v1alpha1.PlacementInvalid, SwitchedOff, NotIsolated}, why.Reason)

@@ -173,8 +173,8 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// TestClassifyAlways checks rules that hold for every container, whatever the node and the agent's
-// knowledge.
+// TestClassifyAlways checks rules that hold for every container, on every node, and whatever the
+// agent knows about the pod.
 func TestClassifyAlways(t *testing.T) {
 	requests := []string{"main:500m", "main:2", "main:2@1=2", "policy=single main:2", "policy=single isolation=full main:2", "policy=pack main:2", "cpu-polcy=single main:2"}
 	for _, request := range requests {
@@ -253,7 +253,7 @@ func (d decision) subject(t *testing.T, cfg Config) subject {
 	}
 }
 
-// describe returns for example "exclusive CPUs by policy: single, main 2".
+// describe returns the class as a text, such as "exclusive CPUs by policy: single, main 2".
 func (c class) describe() string {
 	switch {
 	case c.why != nil:

@@ -64,13 +64,13 @@ func (n *Node) unstarted(shared cpuset.Set) cpuset.Set {
 // a container that was created while the agent was down has all CPUs.
 //
 // After an error of Start, a container of a pod with restartPolicy Never does not start again.
-// After an error of Create, the kubelet tries again with any restartPolicy. So as many as possible
-// of the steps that can fail are in Create. If Start cannot write the cgroup of a shared container,
-// it returns no error as long as the CPUs in the container's spec are shared. If Start cannot write
-// the cgroup of an exclusive container, it returns no error only under three conditions: the cgroup
-// does not exist yet, the spec has only the container's exclusive CPUs, and the cgroup need not
-// become a partition. If Start cannot write the cgroup of a QoS class, it returns no error as long
-// as this cgroup has only shared CPUs.
+// After an error of Create, the kubelet tries again with any restartPolicy. So Create does the
+// steps that can fail, as far as this is possible. If Start cannot write the cgroup of a shared
+// container, it returns no error as long as the CPUs in the container's spec are shared. If Start
+// cannot write the cgroup of an exclusive container, it returns no error only under three
+// conditions: the cgroup does not exist yet, the spec has only the container's exclusive CPUs, and
+// the cgroup need not become a partition. If Start cannot write the cgroup of a QoS class, it
+// returns no error as long as this cgroup has only shared CPUs.
 func (n *Node) Start(ctx context.Context, c workload.Container) error {
 	return n.reportRefusal(ctx, c, n.start(ctx, c), n.afterFailedStart(c))
 }
@@ -191,7 +191,7 @@ func (n *Node) holds(c workload.Container) bool {
 	return holds
 }
 
-// assert writes the CPUs of a container to its cgroup. The container may already run. assert
+// assert writes the CPUs of a container to its cgroup. The container may already be running. assert
 // returns no error for a container without a cgroup. Such a container has ended or has not started,
 // and Start writes the CPUs of a container that has not started. Callers hold n.mu.
 func (n *Node) assert(ctx context.Context, c workload.Container, d workload.Decision) error {

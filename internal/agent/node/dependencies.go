@@ -101,8 +101,8 @@ type Observer interface {
 // Why is the reason for which the agent writes the cpusets of cgroups.
 type Why string
 
-// Shrink means that CPUs leave the shared set, and Grow that released CPUs return to the shared
-// set. Assert is every other write: the agent writes the cpuset of one container or sandbox, or
+// Shrink means that shared CPUs become exclusive. Grow means that released CPUs become shared
+// again. Assert means any other write: the agent writes the cpuset of one container or sandbox, or
 // writes all cpusets again.
 const (
 	Shrink Why = "shrink"
@@ -147,8 +147,8 @@ type Config struct {
 	FullCores      bool          // no two pods get exclusive CPUs of the same core
 	BootID         string        // the kernel's ID of this boot
 	PodWait        time.Duration // how long to wait until the pod informer has a pod; 0 means 1 s
-	// GPUExemptNamespaces are the namespaces whose containers may name GPUs in the variable
-	// NVIDIA_VISIBLE_DEVICES. Such a container sees these GPUs even if the kubelet allocated no
-	// GPUs to it.
+	// GPUExemptNamespaces are the namespaces whose containers are allowed to name GPUs in the
+	// environment variable NVIDIA_VISIBLE_DEVICES. Such a container sees these GPUs even if the
+	// kubelet allocated no GPUs to it.
 	GPUExemptNamespaces []string
 }

@@ -17,8 +17,8 @@
 // classify.go decides what a container gets; request.go, placed.go, placedgpus.go and static.go
 // have parts of this decision. visible.go decides which GPUs a container sees. carve.go and
 // fullcores.go reserve CPUs. resize.go and grace.go change how many CPUs a container has.
-// unconfirmed.go holds the CPUs of containers whose pod is unknown. machine.go handles changes of
-// the machine, qos.go limits the cgroups of the QoS classes, and isolate.go decides which pods get a
-// cpuset partition. refuse.go has the refusals. report.go, gpus.go, view.go and running.go say which
-// CPUs and GPUs are allocated. dependencies.go has the interfaces.
+// unconfirmed.go makes grants for containers whose pod is unknown. machine.go handles changes of
+// the machine, qos.go limits the cgroups of the QoS classes, and isolate.go decides which pods get
+// a cpuset partition. refuse.go has the refusals. report.go, gpus.go, view.go and running.go say
+// which CPUs and GPUs are allocated. dependencies.go has the interfaces.
 package node

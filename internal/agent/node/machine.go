@@ -37,7 +37,7 @@ func (n *Node) changed(h Held) error {
 }
 
 // withoutMemory returns those NUMA nodes in c.Mems that no longer exist, or no longer have memory.
-// The memory of the claim's container is bound to the NUMA nodes in c.Mems.
+// The memory of the container that has the claim c is bound to the NUMA nodes in c.Mems.
 func (n *Node) withoutMemory(c pool.Claim) (gone []topology.NodeID) {
 	for _, id := range c.Mems {
 		if node := n.machine.Node(id); node == nil || node.MemoryBytes == 0 {
@@ -61,8 +61,9 @@ func (n *Node) replaceOffline(ctx context.Context) {
 // refit is called before the creation and before the start of a container that already has
 // exclusive CPUs, such as one that restarts. If some of these CPUs are offline, refit replaces
 // them. It refuses the container if there are not enough free CPUs. It also refuses the container
-// if its memory is bound to a NUMA node that is gone or no longer has memory, or if a shared
-// container may run on exclusive CPUs (see the method confineAgain). Callers hold n.mu.
+// if its memory is bound to a NUMA node that is gone or no longer has memory. And it refuses the
+// container if a shared container may be running on exclusive CPUs (see the method confineAgain).
+// Callers hold n.mu.
 func (n *Node) refit(ctx context.Context, c workload.Container) (specs []workload.Spec, err error) {
 	uid := c.Sandbox.Pod.UID
 	if undo := n.mu.book.replaceOffline(uid); undo != nil {

@@ -91,9 +91,9 @@ func (n *Node) reserveOrReject(ctx context.Context, c workload.Container, got cl
 	return nil, err
 }
 
-// rejected returns why the agent rejected the sandbox's pod, or nil if it did not reject the
-// pod. It also reads the pod's status, because the agent may have rejected the pod before a
-// restart of the agent. Callers hold n.mu.
+// rejected returns why the agent rejected the sandbox's pod, or nil if it did not reject the pod.
+// It also reads the pod's status, because an earlier process of the agent may have rejected the
+// pod. Callers hold n.mu.
 func (n *Node) rejected(s workload.Sandbox) error {
 	if known := n.addSandbox(s).rejected; known != nil {
 		return known

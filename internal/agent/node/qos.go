@@ -11,19 +11,19 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// Only a Guaranteed pod can have exclusive CPUs. So all containers in the cgroups of the QoS classes
-// Burstable and BestEffort are shared containers. If the cpuset of such a cgroup limits all
+// Only a Guaranteed pod can have exclusive CPUs. So all containers in the cgroups of the QoS
+// classes Burstable and BestEffort are shared containers. If the cpuset of such a cgroup limits all
 // containers in the cgroup (see Cgroups.QoSCgroups), the agent sets this cpuset, and leaves the
-// cpusets of the pods and containers in the cgroup unset. So the time to move shared containers off
-// CPUs does not depend on the number of these pods. And a pod of these classes that starts while
-// the agent is down cannot run on exclusive CPUs.
+// cpusets of the pods and containers in the cgroup unset. So the number of these pods does not
+// affect how long it takes to move shared containers off CPUs. And a pod of these classes that
+// starts while the agent is down cannot run on exclusive CPUs.
 
 // qosCgroup returns the cgroup of the QoS class that limits the containers of a pod to the shared
 // CPUs. It returns "" if the containers have cpusets of their own.
 func (n *Node) qosCgroup(s workload.Sandbox) string { return n.env.Cgroups.QoSCgroup(s.PodCgroup) }
 
 // checkQoS refuses exclusive CPUs to a container in the cgroup of a QoS class, because all CPUs of
-// this cgroup are shared. The kubelet puts only pods there that are not Guaranteed. So the check
+// this cgroup are shared. All pods in such a cgroup are Burstable or BestEffort. So the check
 // matters only for a static pod whose spec the agent does not know.
 func (s subject) checkQoS() error {
 	if s.qosCgroup == "" {

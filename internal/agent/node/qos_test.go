@@ -13,8 +13,8 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// TestManyBurstablePods checks that the number of cpusets that the agent writes when CPUs become
-// exclusive, and when they become shared again, does not depend on the number of burstable pods.
+// TestManyBurstablePods checks that the agent writes the same number of cpusets with 100 burstable
+// pods as with one, both when CPUs become exclusive and when they become shared again.
 func TestManyBurstablePods(t *testing.T) {
 	got := map[int]map[Why]int{}
 	for _, pods := range []int{1, 100} {
@@ -38,9 +38,9 @@ func TestManyBurstablePods(t *testing.T) {
 	}
 }
 
-// TestWidensSharers checks that a burstable pod's container and pause process get all shared CPUs, and
-// also CPUs that become shared later, although an agent of an earlier release has set the shared CPUs
-// for each of them.
+// TestWidensSharers checks a burstable pod whose container and pause process have cpusets that an
+// agent of an earlier release has set. Both must get all shared CPUs, also those that become shared
+// later.
 func TestWidensSharers(t *testing.T) {
 	s := newScript(t, &scenario.Answer{})
 	s.play("agent start", "pod x burstable main:500m", "run x", "pod a policy=single main:2", "run a", "agent kill")
@@ -118,10 +118,10 @@ func TestMissingQoSCgroup(t *testing.T) {
 	}
 }
 
-// TestSystemdRewritesQoSCgroup starts burstable pods while systemd does not know the CPUs of their QoS
-// class. Then systemd writes the cgroup of the class again, as it does when the kubelet changes the
-// class' CPU weight. The test checks that the pods are off exclusive CPUs all the same, and that they
-// get all shared CPUs when systemd answers again.
+// TestSystemdRewritesQoSCgroup starts burstable pods while systemd does not know the CPUs of their
+// QoS class. Then systemd writes the cgroup of the class again, as it does when the kubelet changes
+// the CPU weight of the class. The test checks that the pods are off exclusive CPUs all the same,
+// and that they get all shared CPUs when systemd answers again.
 func TestSystemdRewritesQoSCgroup(t *testing.T) {
 	s := newScript(t, &scenario.Answer{})
 	s.play("agent start", "pod a policy=single main:2", "run a", "systemd down",
@@ -195,9 +195,9 @@ func TestGrantOfBurstablePod(t *testing.T) {
 	}
 }
 
-// earlierRelease makes the cgroups of burstable pods what an agent of an earlier release has made them:
-// the shared CPUs are set for each container and pause process, and none for their QoS class. It
-// returns the cgroups of the containers and pause processes.
+// earlierRelease sets the CPUs of the cgroups of burstable pods as an agent of an earlier release
+// has set them: the shared CPUs for each container and pause process, and none for their QoS class.
+// It returns the cgroups of the containers and pause processes.
 func (s *script) earlierRelease() (own []string) {
 	limit := s.groups[burstable].cpus
 	for _, path := range s.below(burstable) {
@@ -235,8 +235,9 @@ func (s *script) on(want cpuset.Set, cgroups []string) {
 	}
 }
 
-// moveTo moves the cgroups of a pod to the cgroup of a QoS class, also in what the container runtime and
-// the checkpoint say, as if an agent of an earlier release had given it exclusive CPUs there.
+// moveTo moves the cgroups of a pod to the cgroup of a QoS class. It also changes their paths in
+// the checkpoint and in the container runtime. The pod then looks as if an agent of an earlier
+// release had given it exclusive CPUs in that cgroup.
 func (s *script) moveTo(class, uid string) {
 	s.groups[class] = &group{}
 	move := func(cgroup *string) {

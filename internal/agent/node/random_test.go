@@ -125,7 +125,7 @@ func (l *lives) newPod() {
 	l.late[name] = l.rand.IntN(4) == 0
 }
 
-// placedKinds returns arguments of the script command pod. They describe pods that
+// placedKinds returns arguments of the script command `pod`. They describe pods that
 // numalet-controller placed, and one pod with limits by NUMA node.
 func placedKinds() [][]string {
 	return [][]string{
@@ -169,10 +169,11 @@ func (l *lives) advance(uid string) {
 }
 
 // newPause creates a sandbox. While the agent is down, it creates only sandboxes of burstable pods,
-// and only if the cgroup of their QoS class exists, because then it keeps them off exclusive CPUs. A
-// real container runtime can create a sandbox of any pod then. The pause process of another pod may
-// use all CPUs until the agent runs again. This is a known limitation, which the test leaves out. The
-// cgroup of a real QoS class always exists: the kubelet creates it at its start.
+// and only if the cgroup of their QoS class exists. This cgroup keeps the sandboxes off exclusive
+// CPUs. A real container runtime can create a sandbox of any pod while the agent is down. The pause
+// process of another pod may use all CPUs until the agent runs again. This is a known limitation,
+// which the test leaves out. The cgroup of a real QoS class always exists: the kubelet creates it
+// at its start.
 func (l *lives) newPause(uid string) {
 	if l.node != nil || l.isBurstable(uid) && l.groups[burstable] != nil {
 		l.do("sandbox", uid)

@@ -56,8 +56,8 @@ func asRefusal(err error) *v1alpha1.Refusal {
 	return refuse("Internal", "%s", err)
 }
 
-// These texts end the message of a refusal whose cause may go away without a change of the pod
-// (see passes). They say what happens next.
+// These texts end the message of a refusal whose cause may go away without a change of the pod (see
+// the function `passes`). They say what happens next.
 const (
 	retried      = "the kubelet will try again"
 	keepsRunning = "until then the container runs on the shared CPUs"

@@ -187,8 +187,8 @@ func (n *Node) cgroups(uid string) []string {
 	return slices.Compact(out)
 }
 
-// release removes an ended pod from the state of the node, and adds the pod's exclusive CPUs, and
-// the CPUs that were withheld because of the pod, to the shared set. Callers hold n.mu.
+// release removes an ended pod from the state of the node. It makes the pod's exclusive CPUs
+// shared, and also the CPUs that were withheld because of the pod. Callers hold n.mu.
 func (n *Node) release(ctx context.Context, uid string) {
 	_, withholds := n.mu.withheld[uid]
 	delete(n.mu.withheld, uid)

@@ -31,8 +31,8 @@ func (n *Node) Report() v1alpha1.NodeTopologyStatus {
 	return r
 }
 
-// counts returns the numbers of CPUs of one NUMA node: capacity, allocatable and available. If
-// exclusive CPUs are disabled on this node, no CPU is allocatable or available.
+// counts returns how many CPUs one NUMA node has, and how many of them are allocatable and
+// available. If exclusive CPUs are disabled on this node, no CPU is allocatable or available.
 func (n *Node) counts(v View, id topology.NodeID) v1alpha1.CPUCounts {
 	c := v1alpha1.CPUCounts{Capacity: int32(v.Capacity[id])}
 	if !n.cfg.Disabled {
@@ -41,7 +41,7 @@ func (n *Node) counts(v View, id topology.NodeID) v1alpha1.CPUCounts {
 	return c
 }
 
-// shape returns the numbers of the machine's packages, NUMA nodes and cores, and which CPUs are
+// shape returns how many packages, NUMA nodes and cores the machine has, and which CPUs are
 // reserved. It leaves out packages and cores whose CPUs are all offline.
 func (n *Node) shape() v1alpha1.Machine {
 	packages, threads := map[int]bool{}, map[cpuset.CPU]int32{}

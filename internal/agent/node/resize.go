@@ -141,8 +141,8 @@ func (n *Node) followSpec(ctx context.Context, c workload.Container) error {
 }
 
 // shrink reduces a container's claim (its exclusive CPUs and bound memory) to the new size, and
-// writes the checkpoint file. The pod holds the removed CPUs until finishResizes returns them to
-// the shared set. Callers hold n.mu.
+// writes the checkpoint file. The pod holds the removed CPUs until finishResizes makes them shared.
+// Callers hold n.mu.
 func (n *Node) shrink(ctx context.Context, c workload.Container, claim pool.Claim, to size) error {
 	if to.cpus >= claim.CPUs.Len() && to.memory >= claim.MemoryBytes {
 		return nil
@@ -186,7 +186,7 @@ func (n *Node) noteGrowth(c workload.Container) {
 }
 
 // noteSize writes an event on the pod if the exclusive CPUs of a container have changed. The
-// parameter `before` is the container's claim from before the change.
+// parameter `before` has the container's exclusive CPUs from before the change.
 func (n *Node) noteSize(c workload.Container, before pool.Claim) {
 	claim, _ := n.mu.book.claim(c.Sandbox.Pod.UID, c.Name)
 	if claim.CPUs.Equal(before.CPUs) {

@@ -114,7 +114,8 @@ func (w *world) write(c *runtimeContainer, d workload.Decision) {
 }
 
 // wait runs the script command `wait DURATION`, which advances the clock by this time. The agent
-// then releases the CPUs of ended pods and of completed resizes (Node.Sweep).
+// then releases the CPUs of ended pods, and the CPUs that containers gave back in a resize
+// (Node.Sweep).
 func (s *script) wait(args []string) error {
 	d, err := time.ParseDuration(args[0])
 	s.now += d

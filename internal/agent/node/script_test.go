@@ -430,7 +430,8 @@ func (s *script) firmware(args []string) error {
 }
 
 // report runs the script command `report [cpus]`, which prints the status of the NodeTopology. With
-// `cpus`, it prints only the numbers of CPUs in this status.
+// `cpus`, it prints only how many CPUs there are, and how many of them are allocatable and
+// available.
 func (s *script) report(args []string) error {
 	r := s.node.Report()
 	if len(args) > 0 {

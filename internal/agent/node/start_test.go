@@ -32,8 +32,8 @@ func TestStartWithoutCgroup(t *testing.T) {
 	}
 }
 
-// TestFailedCreations checks that the node does not keep containers whose creation has failed after
-// the hook, and of whose failure the container runtime tells the agent nothing, as CRI-O.
+// TestFailedCreations checks that the node forgets a container whose creation has failed after the
+// hook. The container runtime does not report the failure to the agent, as CRI-O does not.
 func TestFailedCreations(t *testing.T) {
 	s := newScript(t, &scenario.Answer{})
 	s.play("agent start", "pod x main:500m", "sandbox x")

@@ -46,8 +46,9 @@ func (s *systemd) apply() {
 	clear(s.pending)
 }
 
-// applySome changes as many units as systemd can until the deadline of a call (the field `limit`).
-// It returns an error if there are more units to change.
+// applySome changes pending units, but no more than the number in the field `limit`: systemd has no
+// time for more before the deadline of a call. It returns an error if there are more units to
+// change.
 func (s *systemd) applySome() error {
 	for _, path := range slices.Sorted(maps.Keys(s.pending))[:min(s.limit, len(s.pending))] {
 		s.acknowledged[path] = s.pending[path]

@@ -74,8 +74,8 @@ func (n *Node) checkStaysShared(c workload.Container, want workload.Resources) e
 }
 
 // Updated is called when the container runtime has written a container's new resources. It writes
-// the container's CPUs again, because the shared set may have shrunk between the return of Update
-// and the write of the runtime.
+// the container's CPUs again, because shared CPUs may have become exclusive between the return of
+// Update and the write of the runtime.
 func (n *Node) Updated(ctx context.Context, c workload.Container) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -126,7 +126,8 @@ func (s size) exceeds(c pool.Claim) bool {
 	return s.cpus > c.CPUs.Len() || s.memory > c.MemoryBytes
 }
 
-// atLeast returns the size s, but with no fewer CPUs and no less memory than the claim c.
+// atLeast returns the size s, but with no fewer CPUs and no less memory than the claim c, which is
+// what the container has now.
 func (s size) atLeast(c pool.Claim) size {
 	return size{max(s.cpus, c.CPUs.Len()), max(s.memory, c.MemoryBytes)}
 }

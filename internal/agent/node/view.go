@@ -11,7 +11,7 @@ import (
 type View struct {
 	Shared    cpuset.Set
 	Exclusive cpuset.Set
-	// Numbers of CPUs, for each NUMA node that has CPUs. Capacity counts the online CPUs, and
+	// Counts of CPUs, for each NUMA node that has CPUs. Capacity counts the online CPUs, and
 	// Allocatable counts the online CPUs that may become exclusive. Available counts the
 	// allocatable CPUs that are free.
 	Capacity, Allocatable, Available map[topology.NodeID]int

@@ -25,8 +25,8 @@ func newLateScript(t *testing.T) *script {
 	return s
 }
 
-// attempts creates the containers one after another again and again, as the kubelet does about every
-// 10 s, until each of them is created and started. It returns how often it tried. It gives up after 20 times.
+// attempts tries to create and start each of the containers. It repeats this for those that failed,
+// as the kubelet does about every 10 s. It returns how often it tried. It gives up after 20 times.
 func (s *script) attempts(names ...string) (tries int) {
 	for ; len(names) > 0 && tries < 20; tries++ {
 		var failed []string

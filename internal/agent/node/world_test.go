@@ -27,7 +27,7 @@ type world struct {
 	cfg     Config
 	node    *Node // nil while the agent is down
 
-	groups   map[string]*group // the cgroups of the fake kernel with a cpuset, by path: of containers, pause processes and one QoS class, which exists from its first pod on
+	groups   map[string]*group // the cgroups of the fake kernel that have a cpuset, by path: those of containers and pause processes, and that of one QoS class, which exists once it has had a pod
 	removed  map[string]bool   // cgroups of pods that the kubelet has removed
 	overlaps []string          // messages about processes that ran on exclusive CPUs of another pod, or that could do so after a daemon-reload; the tests check that there are none
 
@@ -85,7 +85,7 @@ func newWorld() *world {
 	}
 }
 
-// gpusFreed records that the agent reported that a pod no longer holds GPUs.
+// gpusFreed records the agent's report that a pod no longer holds GPUs.
 func (w *world) gpusFreed() { w.events = append(w.events, "GPUs are free") }
 
 func (w *world) groupOf(id string) (string, bool) {
@@ -355,8 +355,8 @@ func (w *world) reuses(c *runtimeContainer, path string) bool {
 	return strings.HasPrefix(path, c.Sandbox.PodCgroup+"/") && !strings.HasSuffix(path, "/pause")
 }
 
-// sandbox creates a new sandbox for a pod, as the container runtime does. If the agent refuses it, the
-// runtime ends the pause process. It does not tell the agent that.
+// sandbox creates a new sandbox for a pod, as the container runtime does. If the agent refuses the
+// sandbox, the runtime ends the pause process, but does not report this to the agent.
 func (w *world) sandbox(id string, pod *corev1.Pod) error {
 	uid := string(pod.UID)
 	s := workload.Sandbox{

@@ -66,7 +66,8 @@ func TestSetNodeCondition(t *testing.T) {
 	}
 }
 
-// countStatus counts the patches of the status, which it leaves to the other reactors.
+// countStatus counts the patches of the status. The other reactors of the fake client then apply
+// them.
 func countStatus(patches *int) clienttesting.ReactionFunc {
 	return func(action clienttesting.Action) (bool, runtime.Object, error) {
 		if action.GetSubresource() == "status" {

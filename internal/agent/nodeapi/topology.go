@@ -37,7 +37,7 @@ type Topology struct {
 	source   TopologySource
 	object   dynamic.ResourceInterface
 	informer cache.SharedIndexInformer
-	changed  chan struct{} // a comparison is requested
+	changed  chan struct{} // has an element while a comparison is requested
 	// published is true after the agent has published the NodeTopology for the first time since its
 	// start.
 	published atomic.Bool

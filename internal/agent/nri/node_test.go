@@ -30,7 +30,7 @@ func (r *recorder) note(format string, args ...any) {
 	r.calls = append(r.calls, fmt.Sprintf(format, args...))
 }
 
-// taken returns the calls since the last call of taken.
+// taken returns the calls that were recorded since `taken` was called last.
 func (r *recorder) taken() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -34,8 +34,8 @@ func TestUnsupportedRuntime(t *testing.T) {
 }
 
 // TestCannotKill checks that the plugin does not support CRI-O on a node where it cannot end the
-// containers that CRI-O would start although their start was refused. The error says once what the
-// node needs.
+// containers that CRI-O would start although their start was refused. The error must say what the
+// node needs, and must say it only once.
 func TestCannotKill(t *testing.T) {
 	const needs = "use cgroup v2 and Linux 5.14 or later"
 	for runtime, version := range map[string]string{"cri-o": "1.36.1", "containerd": "v2.4.2"} {

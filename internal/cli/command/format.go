@@ -14,7 +14,7 @@ type Format string
 // These are the output formats.
 const (
 	Text Format = "text" // for people
-	JSON Format = "json" // for programs; later versions of Numalet may add fields, but do not change or remove them
+	JSON Format = "json" // for programs; later versions of Numalet may add fields, but do not change or remove existing ones
 )
 
 func (f *Format) String() string { return string(*f) }

@@ -48,7 +48,7 @@ func agentFinding(set appsv1.DaemonSet) Finding {
 
 func checkNodes(ctx context.Context, clients Clients) (Report, error) {
 	list, err := clients.Dynamic.Resource(v1alpha1.NodeTopologyResource()).List(ctx, metav1.ListOptions{})
-	if apierrors.IsNotFound(err) || err == nil && len(list.Items) == 0 { // the check custom-resources reports that the resource does not exist
+	if apierrors.IsNotFound(err) || err == nil && len(list.Items) == 0 { // the check `custom-resources` reports that the resource does not exist
 		return noNodes(ctx, clients)
 	}
 	if err != nil {
@@ -103,8 +103,9 @@ func nodeFindings(t v1alpha1.NodeTopology) (report Report) {
 	return report
 }
 
-// checkLabels finds nodes that have the label of nodes with exclusive CPUs, but no agent. The agent
-// sets the label. If the DaemonSets no longer select a node, the agent ends and the label stays.
+// checkLabels finds nodes that have the label numalet.dev/exclusive-cpus=true, but no agent. The
+// agent sets this label. If the DaemonSets no longer select a node, the agent ends and the label
+// stays.
 func checkLabels(ctx context.Context, clients Clients) (Report, error) {
 	nodes, err := clients.Kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: v1alpha1.LabelExclusiveCPUs + "=true"})
 	if err != nil {

@@ -114,8 +114,8 @@ func checkResources(_ context.Context, clients Clients) (Report, error) {
 	return Report{{Status: Error, Found: fmt.Sprintf("%s lacks %s", group, strings.Join(missing, ", ")), Why: "agents cannot report their nodes, and the controller does not start", Remedy: "helm upgrade the chart, or kubectl apply -k deploy/crds"}}, nil
 }
 
-// policies returns the names of the validating admission policies in deploy/admission, which every
-// cluster must have, in alphabetical order.
+// policies returns, in alphabetical order, the names of the validating admission policies in
+// deploy/admission. Every cluster with Numalet must have these policies.
 func policies() []string {
 	return []string{
 		"numalet-bindings", "numalet-changes", "numalet-controller-jobs", "numalet-controller-objects", "numalet-controller-status",

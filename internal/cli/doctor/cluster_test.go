@@ -69,8 +69,8 @@ func installed() *world {
 	}
 }
 
-// plugin adds the DaemonSet of another device plugin for GPUs with this image, and that of
-// numalet-nvml if `ours` is true.
+// plugin adds the DaemonSet of another device plugin for GPUs. The argument `image` is the image of
+// that plugin. If `ours` is true, the method also adds the DaemonSet of numalet-nvml.
 func (w *world) plugin(image string, ours bool) {
 	spec := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: image}}}}
 	w.objects = append(w.objects, &appsv1.DaemonSet{
@@ -90,7 +90,7 @@ func agentOn(node string) *corev1.Pod {
 	}
 }
 
-// remove removes the objects of the types of the arguments.
+// remove removes all objects that have the same type as one of the arguments.
 func (w *world) remove(like ...runtime.Object) {
 	w.objects = slices.DeleteFunc(w.objects, func(o runtime.Object) bool {
 		return slices.ContainsFunc(like, func(l runtime.Object) bool { return reflect.TypeOf(l) == reflect.TypeOf(o) })

@@ -27,9 +27,9 @@ func controllers(ctx context.Context, clients Clients) ([]appsv1.Deployment, err
 	return list.Items, nil
 }
 
-// checkController checks that a controller leads. The Lease of the leader stays when somebody
-// uninstalls the controller. So a Lease that nobody renews is an error only if the Deployment of
-// the controller exists.
+// checkController checks that one replica of the controller is the leader. The leader's Lease stays
+// when somebody uninstalls the controller. So a Lease that nobody renews is an error only if the
+// Deployment of the controller exists.
 func checkController(ctx context.Context, clients Clients) (Report, error) {
 	leases, err := clients.Kube.CoordinationV1().Leases(clients.Namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=numalet-controller"})
 	if err != nil {

@@ -195,7 +195,7 @@ func TestCgroupDriver(t *testing.T) {
 }
 
 // TestDropIns checks that the files of the kubelet's drop-in directory override the kubelet's
-// configuration file, which nodes of k3s do not have.
+// configuration file. It also checks nodes without this file, such as those of k3s.
 func TestDropIns(t *testing.T) {
 	static := "cpuManagerPolicy: static\nsystemReserved: {memory: 1Gi}\n"
 	for name, tc := range map[string]struct {

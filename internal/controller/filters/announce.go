@@ -19,8 +19,7 @@ type Notify func(topics []sched.Topic, helps func(*sched.Pod) bool)
 // Outdated is called when the explanations of why some pods wait become outdated. The parameter
 // `rules` is the key of these pods' rules (sched.Pod.NodeRules). The rules of a pod are its node
 // selector, required node affinity and tolerations. Explanations become outdated when a node is
-// added or removed, or when a change of a node changes whether the node refuses these pods, or why
-// it does.
+// added or removed, or when a change of a node changes whether or why the node refuses these pods.
 type Outdated func(rules string)
 
 // announcer retries waiting pods when a node changes, and when another pod is bound, changes or is

@@ -20,11 +20,11 @@ import (
 // for pods) and the committer (which decides the node) share these plugins. So the proposers know
 // which volumes and devices the committer has reserved, and list only nodes on which the volumes
 // and devices of a pod are available. The plugins are made for use by several goroutines at the
-// same time: kube-scheduler itself runs Filter on many nodes at once, and PreBind of other pods
-// meanwhile.
+// same time: kube-scheduler itself runs Filter on many nodes at once, and runs PreBind of other
+// pods at the same time.
 //
 // The methods of Claims are called only while the instances of kube-scheduler's framework are
-// created, from one goroutine.
+// created, and only from one goroutine.
 type Claims struct {
 	options []runtime.Option
 	plugins map[string]fwk.Plugin // by name

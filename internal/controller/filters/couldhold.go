@@ -10,14 +10,14 @@ import (
 
 // CouldHold reports whether the nodes could hold enough of the given pods if all other pods ended.
 // Enough means at least `need` pods. CouldHold returns false in two cases. First, so many of the
-// pods fit nowhere that not enough are left. A pod fits nowhere if its rules (such as its node
-// selector) admit no node. A pod without a gang also fits nowhere if no pod on any node matches its
-// required pod affinity. (For a pod of a gang, another pod of the gang may match.) Second, each pod
-// needs a node of its own because of anti-affinity, and the rules of the pods do not admit enough
-// nodes. In all other cases, CouldHold returns true, even if the nodes are too small, because it
-// does not compare amounts of resources. It reads only cached sets of nodes: rules for which no set
-// is cached count as admitting enough nodes. CouldHold takes no lock. Its time is proportional to
-// the number of pods.
+// pods fit nowhere that fewer than `need` pods are left. A pod fits nowhere if its rules (such as
+// its node selector) admit no node. A pod without a gang also fits nowhere if no pod on any node
+// matches its required pod affinity. (For a pod of a gang, another pod of the gang may match.)
+// Second, each pod needs a node of its own because of anti-affinity, and the rules of the pods do
+// not admit enough nodes. In all other cases, CouldHold returns true, even if the nodes are too
+// small, because it does not compare amounts of resources. It reads only cached sets of nodes:
+// rules for which no set is cached count as admitting enough nodes. CouldHold takes no lock. Its
+// time is proportional to the number of pods.
 func (c *Cluster) CouldHold(pods []*sched.Pod, need int) bool {
 	first, apart := pods[0].Foreign.(*Pod), true
 	refused := 0

@@ -14,11 +14,11 @@ import (
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
 
-// BenchmarkHeld measures two times. proposed-ms is the longest time that a proposer needs to list
-// nodes for one pod or gang. held-ms is the longest time that the committer needs to decide from
-// one such list. The cluster has 5,000 nodes and 100,000 pods. Run the benchmark with -benchtime
-// 3x. In an earlier design, in which the committer searched for nodes itself, held-ms was 37,000
-// and 54,000 for the two gangs with pod affinity (the cases "near gang of 200 …" below).
+// BenchmarkHeld measures two durations. proposed-ms is the longest time that a proposer needs to
+// list nodes for one pod or gang. held-ms is the longest time that the committer needs to decide
+// from one such list. The cluster has 5,000 nodes and 100,000 pods. Run the benchmark with
+// -benchtime 3x. In an earlier design, in which the committer searched for nodes itself, held-ms
+// was 37,000 and 54,000 for the two gangs with pod affinity (the cases "near gang of 200 …" below).
 func BenchmarkHeld(b *testing.B) {
 	a := newArena(b, 5000, 20, 0.5, localVolume("disk", "node-004000"), localClass(), claim("disk"))
 	near := func(p *st.PodWrapper) *st.PodWrapper {

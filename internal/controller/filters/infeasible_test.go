@@ -14,8 +14,9 @@ import (
 )
 
 // BenchmarkInfeasible measures the search for a pod that fits no node, although all nodes have
-// enough free resources. All nodes lack a label that the pod requires, or have a taint that the pod
-// does not tolerate, or there is no pod that it requires as a neighbor.
+// enough free resources. There are three reasons: all nodes lack a label that the pod requires, all
+// nodes have a taint that the pod does not tolerate, or no pod exists that the pod requires as a
+// neighbor.
 func BenchmarkInfeasible(b *testing.B) {
 	never := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "never"}}
 	taint := v1.Taint{Key: "team", Value: "others", Effect: v1.TaintEffectNoSchedule}

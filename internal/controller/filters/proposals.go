@@ -10,12 +10,12 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
 
-// proposals are pods for which a proposer (a goroutine that lists the best nodes for a pod) has
-// chosen a node a moment ago, and which the committer (the goroutine that assigns pods to nodes)
-// has not assigned yet. Until such a pod is assigned, ratings of nodes for other pods count it on
-// its chosen node. Without proposals, several proposers that rate nodes at the same time would
-// choose the same node for pods that prefer to be apart. kube-scheduler handles one pod at a time,
-// so it needs no proposals.
+// proposals are pods for which a proposer has chosen a node a moment ago, and which the committer
+// has not assigned yet. A proposer is a goroutine that lists the best nodes for a pod. The
+// committer is the goroutine that assigns pods to nodes. Until a proposed pod is assigned, ratings
+// of nodes for other pods count it on its chosen node. Without proposals, several proposers that
+// rate nodes at the same time would choose the same node for pods that prefer to be apart.
+// kube-scheduler handles one pod at a time, so it needs no proposals.
 //
 // A proposal is a guess, because the pod may get another node, or none. So proposals affect only
 // ratings, and never exclude a node.

@@ -51,8 +51,8 @@ func TestStorm(t *testing.T) {
 }
 
 // TestStormOfPreferences schedules pods that prefer to be apart, with several proposers. It checks
-// that all pods are placed, and that each node gets some, although the proposers rate nodes at the
-// same time.
+// that all pods are placed, and that each node gets some of them, although the proposers rate nodes
+// at the same time.
 func TestStormOfPreferences(t *testing.T) {
 	const nodes = 6
 	var pods []*v1.Pod

@@ -180,9 +180,9 @@ func claim(name string) runtime.Object {
 		Resources(v1.VolumeResourceRequirements{Requests: v1.ResourceList{v1.ResourceStorage: resource.MustParse("1Gi")}}).Obj()
 }
 
-// TestGang checks that pods of a gang obey their anti-affinity, host ports and spread among each
-// other. Each node has room for all pods, but each pod must get a node of its own. If there are too
-// few nodes, all pods of the gang must wait.
+// TestGang checks that anti-affinity, host ports and topology spread are obeyed between the pods of
+// one gang. Each node has room for all pods, but each pod must get a node of its own. If there are
+// too few nodes, all pods of the gang must wait.
 func TestGang(t *testing.T) {
 	loner := func(name string) *st.PodWrapper {
 		return pod(name).Label("app", "train").PodAntiAffinityExists("app", v1.LabelHostname, st.PodAntiAffinityWithRequiredReq)

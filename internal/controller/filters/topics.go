@@ -10,12 +10,13 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// A topic names something that a waiting pod waits for, such as new nodes. Only pods with
-// sched.Pod.Across have topics: their fit on a node also depends on other pods or other nodes, for
-// example because of pod affinity. In addition to the topics below, a pod has topics for the labels
-// that its required affinity and spread terms select. The Scope of such a topic is a namespace, or
-// "*" if the term selects namespaces by label. The Key and Value of the topic are those of the
-// label. They are empty if the term does not require that a label has one of certain values.
+// A topic names something that a waiting pod waits for, such as new nodes. Only pods whose field
+// Across (sched.Pod) is set have topics: their fit on a node also depends on other pods or other
+// nodes, for example because of pod affinity. In addition to the topics below, a pod has topics for
+// the labels that its required affinity and spread terms select. The Scope of such a topic is a
+// namespace, or "*" if the term selects namespaces by label. The Key and Value of the topic are
+// those of the label. They are empty if the term does not require that a label has one of certain
+// values.
 //
 // kube-scheduler's plugins have queueing hints for the same purpose (EventsToRegister). Topics
 // replace queueing hints for two reasons. First, hints need to know which plugins refused a pod.

@@ -101,8 +101,8 @@ func (c *Cluster) refusals(s *nodeSet) sched.Tally {
 
 // changed returns the keys of the rules (see rulesOf) for which the last change of a node made a
 // difference. A new or removed node makes a difference for all rules. Any other change of a node
-// makes a difference for rules that now admit the node and refused it before, or refuse the node
-// and admitted it before, or refuse it for another reason than before.
+// makes a difference for rules that admit the node only before or only after the change. It also
+// makes a difference for rules that refuse the node for another reason than before.
 func (c *Cluster) changed() []string {
 	c.sets.Lock()
 	defer c.sets.Unlock()

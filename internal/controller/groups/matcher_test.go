@@ -14,10 +14,10 @@ import (
 )
 
 // TestParts checks a pod that requests three shares of GPUs. On the node of the test, their type is
-// T, and each is a tenth of a GPU. If its tenant's quota of all GPUs is used up, the pod must wait.
-// If something is left of each quota, but too little for the shares, the pod must not wait. Only
-// the node must be refused, because other nodes may have smaller shares, for which the quotas
-// suffice.
+// T, and each is a tenth of a GPU. If the pod's tenant has used up its quota of GPUs of any type,
+// the pod must wait. If something is left of each quota, but too little for the shares, the pod
+// must not wait. Only the node must be refused, because other nodes may have smaller shares, for
+// which the quotas suffice.
 func TestParts(t *testing.T) {
 	const resourceName, advice = "nvidia.com/gpu.shared", ": wait until other pods of this tenant end, or ask an administrator for a higher limit"
 	node := &sched.Node{Parts: map[string]sched.GPUPart{resourceName: {Type: "T", Milli: 100}}}

@@ -23,7 +23,7 @@ import (
 
 // TestScenarios runs the commands in testdata/*.txt and compares the output. The commands are:
 //
-//	node n1 A100 4 [sliced]           adds a node with the 4 GPUs n1-0, n1-1, …; sliced: these are MIG slices, each of another GPU
+//	node n1 A100 4 [sliced]           adds a node with the 4 GPUs n1-0, n1-1, …; sliced: these are MIG slices, each of a different GPU
 //	gone node|group NAME              deletes the object
 //	right ann n1 | right ann n1-0     permits a tenant to use a node or a GPU
 //	right carl tenant:ann             permits an author of groups to use a tenant

@@ -13,7 +13,8 @@ import (
 )
 
 // TestMade checks what the reconciler creates for the Job in each file testdata/*.txt. It compares
-// the last pod, the Service, the ConfigMap and the status of the Job with those in the file.
+// the pod with the largest index (the last pod), the Service, the ConfigMap and the status of the
+// Job with those in the file.
 func TestMade(t *testing.T) {
 	scenario.Cases(t, "testdata/*.txt", func(t *testing.T, given []txtar.File) []txtar.File {
 		job := &v1alpha1.Job{}

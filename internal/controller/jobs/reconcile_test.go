@@ -134,7 +134,7 @@ func TestDamagedStatus(t *testing.T) {
 // written the host lists for it. The former leader must not replace these host lists.
 func TestLateCorrection(t *testing.T) {
 	job := train()
-	job.Spec.Suspend = true // only then may replicas change
+	job.Spec.Suspend = true // the test changes spec.replicas, which is allowed only while a job is suspended
 	w := newWorld(t, job)
 	w.reconcile()
 	names := &corev1.ConfigMap{}

@@ -14,10 +14,11 @@ import (
 // ErrLost means that this replica does not hold the lease any more, so another replica may lead.
 var ErrLost = errors.New("the lease is lost")
 
-// Options are the name of a lease, the identity of this process as its holder, and durations.
+// Options are the namespace and name of a lease, the identity with which this process holds the
+// lease, and durations.
 type Options struct {
 	Namespace, Name string
-	Identity        string        // of this process; no other process, past or present, may have the same identity
+	Identity        string        // identity of this process; no other process, past or present, may have the same identity
 	Duration        time.Duration // how long the lease is valid after a renewal, in whole seconds
 	ActionTimeout   time.Duration // the longest duration of a step that begins while the lease is held
 }

@@ -113,10 +113,10 @@ func boundSince(pod *corev1.Pod) time.Time {
 	return time.Time{}
 }
 
-// ends returns about when the kubelet ends a bound pod: activeDeadlineSeconds after the pod was
-// bound. The kubelet may end the pod slightly later than that, because it begins to count when it
-// has accepted the pod. A zero time means that there is no deadline, or that it is not known when
-// the pod was bound.
+// ends returns the approximate time when the kubelet ends a bound pod: activeDeadlineSeconds after
+// the pod was bound. The kubelet may end the pod slightly later than that, because it begins to
+// count when it has accepted the pod. A zero time means that there is no deadline, or that it is
+// not known when the pod was bound.
 // Source: https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/active_deadline.go.
 func ends(pod *corev1.Pod, since time.Time) time.Time {
 	deadline := pod.Spec.ActiveDeadlineSeconds

@@ -101,9 +101,9 @@ func TestTooManyNames(t *testing.T) {
 	}
 }
 
-// TestInventedGPUs checks that pods do not make a type of resource each in the queue by names of GPUs
-// and of parts of GPUs that no node has. The time that the queue takes grows with the square of the
-// number of types.
+// TestInventedGPUs checks pods that name GPUs or parts of GPUs that no node has. The queue must not
+// have a type of resource for each such name, because the time that the queue takes grows with the
+// square of the number of types.
 func TestInventedGPUs(t *testing.T) {
 	s := newScene(t)
 	s.mirror.SetNode(nodeOf("n1", scenario.Words{"cpu=8", "gpus=1", "model=T4", "parts=gpu.shared:4"}))

@@ -114,9 +114,9 @@ func withMemory(shares, placed []sched.NUMAShare) []sched.NUMAShare {
 // deduct subtracts from the free GPUs of a node those that pods hold according to the agent's
 // report, but that no assignment in the state names. There are two kinds of such GPUs. The first
 // kind is shares of GPUs, which no assignment names because the kubelet chooses the GPU of a share.
-// The second kind is the GPUs of pods without a matching assignment. Such a pod may not exist at
-// the API server, may have ended according to the API server, or may have been placed with other
-// GPUs. The parameter `gpus` is the name of the resource that counts whole GPUs.
+// The second kind is the GPUs of pods without a matching assignment. Such a pod does not exist at
+// the API server, has ended according to the API server, or was placed with other GPUs. The
+// parameter `gpus` is the name of the resource that counts whole GPUs.
 func (n *node) deduct(base *sched.Node, gpus string) {
 	assigned := map[string][]sched.GPUShare{} // by the UID under which the agent reports the pod
 	for _, pod := range n.reported {

@@ -21,9 +21,9 @@ import (
 //	node n1 cpu=8                         adds or changes a node; options: gpus=4, model=T4 (of its GPUs),
 //	                                      parts=gpu.shared:16,mig-1g.10gb:7 (resources of parts of GPUs)
 //	topology n1 numa=0:0-3,1:4-7          adds or changes a NodeTopology; options: reserved=CPUS, ready=false,
-//	                                      full-cores=2 (threads of each core), holds=UID:CPUS,UID@NAME:CPUS (of pods),
-//	                                      gpus=T4,T4 (their models), slices=H100:1g.10gb (of MIG),
-//	                                      gpu-holders=UID:ID+ID,UID@NAME:ID (GPUs of pods)
+//	                                      full-cores=2 (threads of each core), holds=UID:CPUS,UID@NAME:CPUS (CPUs that pods hold),
+//	                                      gpus=T4,T4 (models of the GPUs), slices=H100:1g.10gb (MIG slices),
+//	                                      gpu-holders=UID:ID+ID,UID@NAME:ID (GPUs that pods hold)
 //	agent n1 away | agent n1 alive        the node's agent stops renewing its Lease | renews it again
 //	pod a cpu=2 policy=single             adds or changes a pod; options: node=n1 (it is bound),
 //	                                      placement=0:2,1:1 (CPUs by NUMA node) or placement=bad (not valid), gpu-placement=ID+ID (GPUs),
@@ -31,8 +31,8 @@ import (
 //	                                      static=UID (it is a mirror pod; the kubelet uses this UID),
 //	                                      for an in-place resize to the CPUs in cpu=: allocated=2 (CPUs that the kubelet has allocated),
 //	                                      actual=2 (CPUs of the running container), resize=Deferred (why the resize is pending or in progress),
-//	                                      gpus=2, parts=gpu.shared:1, gpu-type=T4|V100, gpu-form=virtual (the annotations),
-//	                                      tenant=ann, since=SECOND (when it was bound), gang=train, least=4 (pods start together)
+//	                                      gpus=2, parts=gpu.shared:1, gpu-type=T4|V100, gpu-form=virtual (annotations),
+//	                                      tenant=ann, since=SECOND (when it was bound), gang=train, least=4 (at least 4 pods must start together)
 //	gone node|topology|pod NAME           deletes the object
 //	show                                  prints the state of the nodes
 //

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// TestTrimmedPods checks that the decoder of pods drops the fields that nothing reads, and no other
-// field, from pods and lists of pods with random values in all fields.
+// TestTrimmedPods checks that the decoder of pods drops exactly the fields that nothing reads. The
+// test uses pods and lists of pods that have random values in all fields.
 func TestTrimmedPods(t *testing.T) {
 	random := fuzzer.FuzzerFor(metafuzzer.Funcs, rand.NewSource(1), scheme.Codecs)
 	for range 50 {
@@ -40,8 +40,8 @@ func TestOtherObjectsAreNotTrimmed(t *testing.T) {
 	checkDecoder(t, &corev1.PodTemplate{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}}}, func(*corev1.PodTemplate) {})
 }
 
-// TestBrokenPods checks that the decoder of pods reports a pod that it cannot read as the decoder
-// of client-go does.
+// TestBrokenPods checks that the decoder of pods and the decoder of client-go return the same error
+// for a pod that they cannot read.
 func TestBrokenPods(t *testing.T) {
 	pod := &corev1.Pod{}
 	fuzzer.FuzzerFor(metafuzzer.Funcs, rand.NewSource(1), scheme.Codecs).Fill(pod)
@@ -55,8 +55,8 @@ func TestBrokenPods(t *testing.T) {
 	}
 }
 
-// checkDecoder checks that an object, encoded and read by the decoder of pods, is what client-go
-// reads, without the fields that the function `trim` drops.
+// checkDecoder encodes an object, and reads it with the decoder of pods and with client-go's
+// decoder. The two results must be equal, apart from the fields that the function `trim` drops.
 func checkDecoder[T runtime.Object](t *testing.T, object T, trim func(T)) {
 	t.Helper()
 	encoded := encode(t, object)

@@ -77,9 +77,9 @@ func (c cut) apply(to, message []byte) ([]byte, bool) {
 }
 
 // applyWithin is like apply, but for a field with a message. The field begins with its tag (the
-// parameter `tag` is the length of the tag) and the length of the message. The new length of the
-// message is written with as many bytes as the old length, because it is not known until the
-// message is written.
+// parameter `tag` is the length of the tag) and the length of the message. The new length is not
+// known until the message is written. So it is written last, and takes the same number of bytes as
+// the old length.
 func (c cut) applyWithin(to, field []byte, tag int) ([]byte, bool) {
 	message, _ := protowire.ConsumeBytes(field[tag:])
 	head := len(field) - len(message)

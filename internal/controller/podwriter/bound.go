@@ -22,11 +22,12 @@ import (
 
 const (
 	// Usually only one goroutine writes the events of bound pods. extraWriters is the number of
-	// extra goroutines. They write events, too, in two cases: when the queue of events is half
-	// full, or in a pause between Bindings when many events wait (see longQueue). A pause begins
-	// idleGap after the last Binding. The extra goroutines do not write all the time, because the
-	// API server handles events and Bindings with equal priority, so concurrent events would delay
-	// Bindings. In a pause, events delay no Binding. Late events do less harm than late Bindings.
+	// extra goroutines. They write events, too, in two cases: when the queue of events is at least
+	// half full, or in a pause between Bindings when many events wait (see longQueue). A pause
+	// begins idleGap after the last Binding. The extra goroutines do not write all the time,
+	// because the API server handles events and Bindings with equal priority, so concurrent events
+	// would delay Bindings. In a pause, events delay no Binding. Late events do less harm than late
+	// Bindings.
 	extraWriters = 16
 	idleGap      = 50 * time.Millisecond
 	// queueSize is the number of events that may wait to be written. When so many events wait, the

@@ -22,9 +22,10 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestConditionFence checks that a process that has lost the lease writes no condition, because the
-// new leader may have bound the pod: the condition would then say wrongly that the pod is not
-// scheduled. A process that was stopped after the check of the lease must not write it either.
+// TestConditionFence checks that a process that has lost the lease writes no condition. The new
+// leader may have bound the pod, and the condition would then say wrongly that the pod is not
+// scheduled. A process that has lost the lease while it was stopped after the check of the lease
+// must not write the condition either.
 func TestConditionFence(t *testing.T) {
 	lost := errors.New("the lease is lost")
 	for name, tc := range map[string]struct {

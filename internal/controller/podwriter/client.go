@@ -64,9 +64,9 @@ func (i inTime) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // Create binds a pod. If ctx has a deadline, the API server is told to give up the request at the
-// deadline. An error that is an APIStatus is an answer of the API server, or of a proxy
-// in front of it. After any other error, and after a server error (status 500 or more), the pod may
-// be bound, may not be bound, or may be bound later.
+// deadline. An error that is an APIStatus is an answer of the API server, or of a proxy in front of
+// it. After any other error, and after a server error (status 500 or more), it is not known whether
+// the pod is bound, and the pod may still be bound later.
 func (b *Bindings) Create(ctx context.Context, binding *corev1.Binding) error {
 	timeout := b.timeout
 	if end, ok := ctx.Deadline(); ok {

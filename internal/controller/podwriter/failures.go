@@ -43,7 +43,7 @@ type failure struct {
 	reason, message string
 	attempt         *attempt
 	tries           int       // number of tries to write the condition; the event is written before the first try
-	first           time.Time // when the pod failed, if the pod does not have the condition yet that it is unschedulable; otherwise zero
+	first           time.Time // when the pod failed, if no condition of the pod says yet that it is unschedulable; otherwise zero
 }
 
 // write is a report that is being written.
@@ -60,7 +60,7 @@ func (f failure) overdue() bool { return !f.first.IsZero() && time.Since(f.first
 // at all.
 type attempt struct {
 	pod   *sched.Pod
-	since time.Time // an explanation from before this time that was made for another attempt must not be used; zero means no such limit
+	since time.Time // an explanation that was made for another attempt before this time must not be used; zero means no such limit
 	why   string    // the explanation; "" if there is none yet; only Reporter.Run uses it
 }
 

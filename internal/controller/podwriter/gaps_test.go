@@ -48,8 +48,8 @@ func TestGaps(t *testing.T) {
 }
 
 // TestReportInGap checks that the reports about a pod that waits are written after the Binding of
-// another pod, and not while it is in flight. A Binding without an answer holds up reports for a short
-// time only.
+// another pod, and not while this Binding is in flight. A Binding without an answer holds up
+// reports for a short time only.
 func TestReportInGap(t *testing.T) {
 	for name, tc := range map[string]struct{ take, want time.Duration }{
 		"short": {20 * time.Millisecond, 20 * time.Millisecond},
@@ -57,7 +57,7 @@ func TestReportInGap(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(t *testing.T, w *world) {
-				began, told := time.Now(), make(chan time.Duration, 2) // `told` gets two times: when the event is written, and when the condition is written
+				began, told := time.Now(), make(chan time.Duration, 2) // `told` gets two durations since `began`: until the event is written, and until the condition is written
 				tell := func(clienttesting.Action) (bool, runtime.Object, error) {
 					told <- time.Since(began)
 					return true, nil, nil

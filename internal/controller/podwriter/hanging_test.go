@@ -60,7 +60,7 @@ func TestHangingPatches(t *testing.T) {
 		if diff := cmp.Diff([]string{"a"}, w.conditions("default")); diff != "" {
 			t.Errorf("conditions written in the other namespace (-want +got):\n%s", diff)
 		}
-		if n := began.Load(); n > 2*conditionWriters { // some begin when the first of conditionWriters patches counts as hanging, and the last does not yet
+		if n := began.Load(); n > 2*conditionWriters { // more than conditionWriters patches begin, because the first conditionWriters patches do not all count as hanging from the same moment on
 			t.Errorf("%d patches of the namespace hang, want at most %d", n, 2*conditionWriters)
 		}
 		time.Sleep(100 * time.Hour)
@@ -71,9 +71,9 @@ func TestHangingPatches(t *testing.T) {
 	})
 }
 
-// TestHangingPatchOfOnePod checks that the conditions of other pods are written while the patch of a
-// pod hangs that has failed again with another message. After the patch, the other message is
-// written.
+// TestHangingPatchOfOnePod checks a pod whose patch hangs, and which gets a second message in the
+// meantime. The conditions of other pods must be written while the patch hangs. The second message
+// must be written after the patch has ended.
 func TestHangingPatchOfOnePod(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		w.hang()

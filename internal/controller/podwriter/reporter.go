@@ -200,9 +200,9 @@ func (r *Reporter) Forget(uid string) { r.failures.forget(uid) }
 
 // Run writes reports until ctx is done. It writes events of bound pods in other goroutines. It
 // writes reports of failures in the order of the queue, a few at the same time, and fewer while
-// pods are being bound (see turns). When a write takes longer than hangsAfter, another one may
-// begin, so that writes that hang do not stop all others. After each explanation Run pauses, so that
-// explanations take at most 1/explainShare of a CPU.
+// pods are being bound (see the type `turns`). When a write takes longer than hangsAfter, another
+// one may begin, so that writes that hang do not stop all others. After each explanation Run
+// pauses, so that explanations take at most 1/explainShare of a CPU.
 func (r *Reporter) Run(ctx context.Context) error {
 	var others sync.WaitGroup
 	others.Go(func() { r.bound.run(ctx) })

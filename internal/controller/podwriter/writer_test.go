@@ -18,7 +18,7 @@ import (
 
 // TestBind checks which events and conditions are written about a pod, depending on the outcome of
 // its Binding. After the Binding, no report of an earlier failure may be written. The test also
-// checks that Prepare is called only for pods with sched.Pod.Across.
+// checks that Prepare is called only for pods whose field Across (sched.Pod) is set.
 func TestBind(t *testing.T) {
 	refused := apierrors.NewBadRequest("no")
 	for name, tc := range map[string]struct {

@@ -124,8 +124,8 @@ func TestWhatIf(t *testing.T) {
 }
 
 // TestRefusals checks that clients of the API server understand the errors of the queue API. It
-// also checks that a user without permission does not learn whether a pod is pending or which
-// replica leads.
+// also checks that a user without permission does not learn whether a pod is pending, and does not
+// learn which replica leads.
 func TestRefusals(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*served)

@@ -66,7 +66,7 @@ type Status struct {
 // more pods are created.
 type Forecast struct {
 	P50     string `json:"p50,omitempty"`     // the pod starts within this time in half of the simulations
-	P90     string `json:"p90,omitempty"`     // the pod starts within this time in nine tenths of the simulations; empty if the pod starts in fewer simulations than that
+	P90     string `json:"p90,omitempty"`     // the pod starts within this time in nine tenths of the simulations; empty if the pod starts in fewer than nine tenths of the simulations
 	Unknown string `json:"unknown,omitempty"` // why there is no forecast
 }
 

@@ -9,7 +9,8 @@ import "time"
 //
 // A Ledger does not use the wall clock, because the wall clock can jump. The time of a Ledger never
 // goes back. So if the wall clock were 30 days ahead for a moment, the time of the Ledger would
-// then stand still for 30 days, even if the clock was corrected at once, and no score would change.
+// then stand still for 30 days, even if the clock was corrected at once. In these 30 days, no score
+// would change.
 //
 // The times of the clock are whole microseconds, as are the times in the statuses of Tenants. So
 // accounts are the same after they are stored in a status and restored.

@@ -42,7 +42,7 @@ func newWorld(t *testing.T, second float64) *world {
 
 func (w *world) at(second float64) { w.now = start.Add(time.Duration(second * 1e9)) }
 
-// cores returns a task that holds as many CPUs as its UID has letters.
+// cores returns a task that holds one CPU for each letter of its UID.
 func cores(uid, tenant string, since float64) fairshare.Task {
 	return fairshare.Task{UID: uid, Tenant: tenant, Since: start.Add(time.Duration(since * 1e9)),
 		Holds: []fairshare.Charge{{Type: fairshare.CPU, Amount: fairshare.Milli(1000 * len(uid))}}}

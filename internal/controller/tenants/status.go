@@ -44,9 +44,10 @@ func (l *Ledger) updateStatus(tenant *v1alpha1.Tenant, invalid error) bool {
 const visibleChange = .01
 
 // stale reports whether the accounts in a Tenant's status (`stored`) are out of date. They are out
-// of date in two cases. First, the current accounts (`now`) differ from what the stored accounts
-// would be by now if only time had passed. Second, the passage of time has changed a score by more
-// than visibleChange.
+// of date in two cases. First, something other than the passage of time has changed the accounts.
+// To find this out, stale computes the scores that the stored accounts would have by now, and
+// compares the result with the current accounts (`now`). Second, the passage of time has changed a
+// score by more than visibleChange.
 func (l *Ledger) stale(stored []v1alpha1.Account, now []fairshare.Account) bool {
 	if len(stored) != len(now) {
 		return true

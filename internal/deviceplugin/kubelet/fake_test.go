@@ -33,7 +33,7 @@ type fakeKubelet struct {
 		plugins       map[string]*grpc.ClientConn
 		devices       map[string]map[string]string // resource → id → health
 		allocated     map[string][]string          // resource → ids
-		busy          int                          // number of calls of List and GetAllocatableResources that are refused next, as by the kubelet's rate limit
+		busy          int                          // how many of the next calls of List and GetAllocatableResources are refused, as if they exceeded the kubelet's rate limit
 	}
 }
 

@@ -77,8 +77,8 @@ type portion struct {
 	memoryBytes uint64 // memory of the whole GPU
 }
 
-// portions returns the portion of each GPU that the container gets with these devices. The order is
-// that of the GPUs in the result of the method `uuids`.
+// portions returns, for each GPU of the given devices, how many shares of the GPU a container gets
+// with these devices. The order is that of the GPUs in the result of the method `uuids`.
 func (g *GPUs) portions(ids []string) []portion {
 	v := g.Latest()
 	var all []portion

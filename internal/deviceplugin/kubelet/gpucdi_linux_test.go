@@ -22,9 +22,9 @@ import (
 
 const kind = "numalet.dev/gpu"
 
-// TestGPUCheckSpecification needs a machine with NVIDIA GPUs and their driver; make gpu-check runs
-// it there. It writes the CDI specification of these GPUs, and logs what a container would get with
-// each GPU.
+// TestGPUCheckSpecification needs a machine with NVIDIA GPUs and their driver. `make gpu-check`
+// runs it there. It writes the CDI specification of these GPUs, and logs what a container would get
+// with each GPU.
 func TestGPUCheckSpecification(t *testing.T) {
 	if *library == "" {
 		t.Skip("no real driver; TestCDIDevicesResolve takes a fake")

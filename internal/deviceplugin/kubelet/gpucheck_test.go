@@ -22,10 +22,9 @@ import (
 
 var library = flag.String("nvml", "", "libnvidia-ml.so.1 of a real driver for TestGPUCheck, which else takes a fake")
 
-// TestGPUCheck tests all steps between a driver and a kubelet: it reads the inventory,
-// registers for events, lists the resources, and allocates one device of each resource. With
-// the fake driver it also injects a fault of one MIG slice. It logs its results; make
-// gpu-check prints them.
+// TestGPUCheck tests all steps between a driver and a kubelet: it reads the inventory, registers
+// for events, lists the resources, and allocates one device of each resource. With the fake driver
+// it also injects a fault of one MIG slice. It logs its results, which `make gpu-check` prints.
 func TestGPUCheck(t *testing.T) {
 	path, fake := *library, (*fakenvml.Fake)(nil)
 	if path == "" {

@@ -14,11 +14,11 @@ import (
 
 // choose returns the devices that the controller chose for the container. If the controller made no
 // choice, choose returns the best-connected GPUs, or shares and slices of as few GPUs as possible.
-// It then leaves out shares of a GPU that is allocated whole, and whole GPUs of which a share is
-// allocated. The kubelet can still offer these devices, because it may not have received the list
-// yet in which they are unhealthy. If too few devices remain, choose returns only those that the
-// kubelet requires (MustIncludeDeviceIDs). The kubelet then picks the rest itself, and the method
-// `allocate` refuses devices that conflict.
+// In this case, it leaves out shares of a GPU that is allocated whole, and whole GPUs of which a
+// share is allocated. The kubelet can still offer these devices, because it may not have received
+// the list yet in which they are unhealthy. If too few devices remain, choose returns only those
+// that the kubelet requires (MustIncludeDeviceIDs). The kubelet then picks the rest itself, and the
+// method `allocate` refuses devices that conflict.
 func (g *GPUs) choose(ctx context.Context, resource string, r *pluginapi.ContainerPreferredAllocationRequest) []string {
 	d := g.Decider.decide(ctx, asRequest(resource, r))
 	if d.ids != nil {
@@ -67,10 +67,10 @@ func (g *GPUs) conflicts(id string) bool {
 	return g.sharesInUse(id)
 }
 
-// connected returns those free GPUs that are best connected to each other, as many as the parameter
-// `count` says. The parameter `must` has the GPUs that the kubelet requires. If several sets of
-// GPUs are connected equally well, the function prefers GPUs on the NUMA nodes of the required
-// GPUs.
+// connected returns those free GPUs that are best connected to each other. The parameter `count` is
+// the number of GPUs to return. The parameter `must` has the GPUs that the kubelet requires. If
+// several sets of GPUs are connected equally well, the function prefers GPUs on the NUMA nodes of
+// the required GPUs.
 func connected(inventory *gpu.Inventory, free, must []string, count int) []string {
 	near := func(device int) int {
 		far := 0
@@ -101,11 +101,11 @@ func positions(inventory *gpu.Inventory, ids []string) []int {
 	return all
 }
 
-// packed returns free devices from as few GPUs as possible (best fit), as many as the
-// parameter `count` says. If one GPU has enough free devices, it uses only that GPU. Of
-// several such GPUs, it uses the one with the fewest free devices. If no GPU has enough,
-// it takes all free devices of the GPU that has the most, and then continues in the same
-// way with the other GPUs.
+// packed returns free devices from as few GPUs as possible (best fit). The parameter `count` is the
+// number of devices to return. If one GPU has enough free devices, it uses only that GPU. Of
+// several such GPUs, it uses the one with the fewest free devices. If no GPU has enough, it takes
+// all free devices of the GPU that has the most, and then continues in the same way with the other
+// GPUs.
 func packed(inventory *gpu.Inventory, free []string, count int) []string {
 	onGPU := map[int][]string{}
 	for _, id := range slices.SortedFunc(slices.Values(free), compareIDs) {

@@ -32,9 +32,9 @@ func (g *GPUs) updateHeld(before previous) {
 // keepHeld adds to the parameter `held` the devices of pods that the kubelet does not list now
 // although the pods have not ended. These are the devices that such a pod held when the kubelet
 // listed it last. After its restart, the kubelet lists no pods until it has read them from the API
-// server. During this time, a share of a GPU that a container has as a whole could otherwise be
-// allocated, or a whole GPU of which a container has a share. If the device plugin does not watch
-// the pods, keepHeld adds nothing. Callers hold g.mu.
+// server. During this time, a GPU that a container has as a whole could otherwise be allocated in
+// shares, and a GPU of which a container has a share could be allocated as a whole. If the device
+// plugin does not watch the pods, keepHeld adds nothing. Callers hold g.mu.
 func (g *GPUs) keepHeld(held map[string]bool, listed map[types.NamespacedName]PodDevices) {
 	running := g.running()
 	for id, pod := range g.mu.holders {

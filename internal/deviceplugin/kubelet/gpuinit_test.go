@@ -37,7 +37,7 @@ func TestGPUsOfInitContainers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before, after []*corev1.Pod // the node's pods when allocationGrace has passed, and at a later time; nil if the informer has not listed them
 		listed        bool          // whether the kubelet lists the device within allocationGrace
-		want          []bool        // whether the GPU counts as free, so that its shares are healthy; at three times: within allocationGrace, when allocationGrace has passed, and at the later time of the field `after`
+		want          []bool        // whether the GPU counts as free (its shares are then healthy) at three times: within allocationGrace, when allocationGrace has passed, and at the later time of the field `after`
 	}{
 		"of a pod that runs":            {before: []*corev1.Pod{warming("a", false)}, after: []*corev1.Pod{warming("a", false)}, want: []bool{false, false, false}},
 		"of a pod that then ends":       {before: []*corev1.Pod{warming("a", false)}, after: []*corev1.Pod{ended(warming("a", false))}, want: []bool{false, false, true}},

@@ -50,7 +50,7 @@ type GPUs struct {
 
 	mu struct {
 		sync.Mutex
-		listed    map[string]bool                 // resources that list has returned so far
+		listed    map[string]bool                 // resources that the method `list` has returned so far
 		held      map[string]bool                 // device IDs that containers hold, according to the last answers of the kubelet's pod resources API (see keepHeld)
 		holders   map[string]types.NamespacedName // the pod that holds a device, by device ID, according to the last answer of this API that lists the pod
 		allocated map[string]*allocation          // by device ID

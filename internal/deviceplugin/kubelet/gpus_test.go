@@ -71,8 +71,8 @@ func asShown(devices map[string][]*pluginapi.Device) map[string]string {
 
 // TestGPUsAreGivenOneWay checks that a GPU is allocated either as a whole or in shares. After one
 // GPU is allocated as a whole, its shares are unhealthy. After a share of another GPU is allocated,
-// this GPU is unhealthy as a whole. It also checks that a slice with a known fault is unhealthy.
-// While GPUs are not monitored, the devices of containers must stay healthy.
+// the device for that whole GPU is unhealthy. It also checks that a slice with a known fault is
+// unhealthy. While GPUs are not monitored, the devices of containers must stay healthy.
 func TestGPUsAreGivenOneWay(t *testing.T) {
 	v := gpus()
 	now := time.Time{}
@@ -122,8 +122,8 @@ func TestGPUsAreGivenOneWay(t *testing.T) {
 	})
 }
 
-// TestGPUsHeldAtTheStart checks that the first list after a start of the device plugin takes
-// into account which devices containers already hold.
+// TestGPUsHeldAtTheStart checks that the first list after a start of the device plugin takes into
+// account the devices that containers already hold.
 func TestGPUsHeldAtTheStart(t *testing.T) {
 	held := map[string]map[string]bool{whole: {"a": true}, shares: {"b::1": true}}
 	devices, err := newGPUs(HandOver{}).list(previous{held: func(resource string) map[string]bool { return held[resource] }})
@@ -191,7 +191,7 @@ func TestGroupedGPUsHaveNoShares(t *testing.T) {
 
 func TestChoose(t *testing.T) {
 	for name, tc := range map[string]struct {
-		given           string // IDs of the devices that are allocated before
+		given           string // IDs of the devices that are already allocated
 		resource        string
 		available, must string
 		count           int32

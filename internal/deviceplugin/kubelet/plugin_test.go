@@ -6,8 +6,8 @@ import (
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 )
 
-// TestPublishChanges checks that publish reports a change if the new list differs from the last one
-// in any property of a device. Only then does the kubelet get the new list.
+// TestPublishChanges checks that the method `publish` reports a change if the new list differs from
+// the last one in any property of a device. Only then does the kubelet get the new list.
 func TestPublishChanges(t *testing.T) {
 	for name, tc := range map[string]struct {
 		next []*pluginapi.Device

@@ -34,7 +34,7 @@ type Options struct {
 	Root    string                               // the kubelet's root directory
 	Sources []Source                             // the devices to publish
 	Tick    <-chan time.Time                     // ticks when it is time to list all sources and to check the kubelet
-	After   func(time.Duration) <-chan time.Time // time.After
+	After   func(time.Duration) <-chan time.Time // time.After, or a fake of it in tests
 	Log     logr.Logger
 	Metrics prometheus.Registerer
 }
@@ -56,9 +56,9 @@ type Publisher struct {
 	// Only Run and the functions that it calls use these fields.
 	plugins     map[string]*plugin // by resource; a plugin stays even if it has no devices left
 	allocations allocations        // the last answer of the kubelet's pod resources API
-	listError   error              // the error of the last refresh
+	listError   error              // the error of the last call of the method `refresh`
 	stable      bool               // whether the current session has lasted until a tick
-	droppedBy   os.FileInfo        // set if the kubelet ended a stream: the file of the kubelet's socket at that time, which is another file after a restart of the kubelet; nil after the next registration
+	droppedBy   os.FileInfo        // the file of the kubelet's socket when the kubelet ended a stream (after its restart, the kubelet has another file); nil if it has ended no stream since the last registration
 
 	mu struct {
 		sync.Mutex
@@ -158,9 +158,9 @@ func (p *Publisher) setNotReady(err error) {
 	}
 }
 
-// refresh lists the devices of all sources and publishes them. If the kubelet does not answer
-// which devices are allocated, refresh uses the kubelet's last answer. If a source fails, its
-// last list stays published, and the other sources are not affected.
+// refresh lists the devices of all sources and publishes them. If the kubelet does not list the
+// allocated devices, refresh uses the kubelet's last answer. If a source fails, its last list stays
+// published, and the other sources are not affected.
 func (p *Publisher) refresh(ctx context.Context) {
 	if now, err := readAllocations(ctx, p.podResources); err != nil {
 		p.Log.V(2).Info("cannot read the kubelet's allocations", "reason", err.Error())

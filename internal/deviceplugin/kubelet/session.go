@@ -126,8 +126,9 @@ func (p *Publisher) follow(ctx context.Context, s *session, hints <-chan struct{
 }
 
 // update lists the devices again and publishes changes. It registers new resources, and leaves the
-// streams of the other resources open: when a stream ends, the kubelet counts all devices of the
-// resource as unhealthy, and rejects pods that request them, until the resource is registered again.
+// streams of the other resources open. After a stream has ended, the kubelet counts all devices of
+// the resource as unhealthy until the resource is registered again. During that time, it rejects
+// pods that request them.
 func (p *Publisher) update(ctx context.Context, s *session) error {
 	p.refresh(ctx)
 	servers, err := p.serveNew(s)

@@ -9,9 +9,9 @@ import (
 
 // watchFile returns a channel. Until ctx ends, the channel receives a value when the file with the
 // given path may have been created, removed or replaced. Without this channel, the Publisher would
-// notice such changes only at the next tick. If the directory of the file cannot be watched, for
-// example because it does not exist yet or no inotify watches are left, the channel receives
-// nothing, and watchFile also returns an error. The caller only logs this error, because the
+// notice such changes only at the next tick. If the directory of the file cannot be watched, the
+// channel receives nothing, and watchFile also returns an error. For example, the directory may not
+// exist yet, or no inotify watches may be left. The caller only logs this error, because the
 // Publisher then still notices changes at the ticks.
 func watchFile(ctx context.Context, path string) (<-chan struct{}, error) {
 	hints := make(chan struct{}, 1)

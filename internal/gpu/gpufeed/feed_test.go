@@ -148,7 +148,7 @@ func TestExpiredInventoryIsNotSent(t *testing.T) {
 			line, _ := readLine(bufio.NewReader(here))
 			lines <- line
 		}()
-		synctest.Wait() // the server has sent the inventory if it sends the expired one
+		synctest.Wait() // a server that sends expired inventories has sent this one by now
 		server.Publish(inventory(gpu.Unhealthy))
 		got, err := parse(<-lines)
 		if diff := cmp.Diff(inventory(gpu.Unhealthy), got); diff != "" || err != nil {

@@ -26,7 +26,7 @@ type Server struct {
 		sync.Mutex
 		line      []byte        // the latest inventory in JSON; nil before the first Publish
 		published time.Time     // when Publish was called last
-		next      chan struct{} // closed when line is replaced
+		next      chan struct{} // closed when the field `line` is replaced
 	}
 }
 

@@ -17,9 +17,9 @@ const (
 	// eventWait is the longest time that the monitor waits for one event. The monitor
 	// cannot end while it waits, so its end can be delayed by this time.
 	eventWait = time.Second
-	// reopenAfter is the number of consecutive polls, each with at least one GPU that did not
-	// answer, after which NVML is closed and initialized again. NVML finds a GPU that was reset, or
-	// that is back on the PCI bus, only when it is initialized.
+	// reopenAfter is a number of consecutive polls. If at least one GPU does not answer in each of
+	// them, NVML is closed and initialized again. NVML finds a GPU that was reset, or that is back
+	// on the PCI bus, only when it is initialized.
 	reopenAfter = 6
 )
 

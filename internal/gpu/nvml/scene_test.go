@@ -136,7 +136,7 @@ func (s *scene) changes() string {
 	return b.String()
 }
 
-// units returns the GPUs and slices that can be allocated, one a line.
+// units returns the GPUs and slices that can be allocated, one per line.
 func units(inventory *gpu.Inventory) string {
 	var b strings.Builder
 	for _, unit := range inventory.Units() {

@@ -23,7 +23,7 @@ type Containerd struct {
 	Timeout    time.Duration
 	NodeName   string
 	PodUID     string
-	Kubeconfig string // "" for the cluster that this pod runs in
+	Kubeconfig string // name of the kubeconfig file; "" for the cluster that this pod runs in
 }
 
 func defaultContainerd() Containerd {

@@ -15,14 +15,14 @@ import (
 // Controller is the configuration of numalet-controller (cmd/controller).
 type Controller struct {
 	Process
-	Kubeconfig        string        // "" for the cluster that this pod runs in
+	Kubeconfig        string        // name of the kubeconfig file; "" for the cluster that this pod runs in
 	MetricsAddr       string        // host:port of /metrics
 	MetricsSecure     bool          // serve metrics over HTTPS, and only to clients that the API server authorizes
 	SchedulerName     string        // spec.schedulerName of the pods that the controller schedules
 	Kubescheduler     []byte        // the KubeSchedulerConfiguration in the file of --config, or nil
 	GPUResource       string        // the resource of whole GPUs
 	ScoreTimeConstant time.Duration // time constant with which a tenant's score, an average of its usage over time, follows its usage
-	HalfLife          Maybe         // time in which the score of a tenant that uses nothing halves; if it is set, ScoreTimeConstant has no effect
+	HalfLife          Maybe         // time in which a tenant's score falls to half of its value if the tenant uses nothing; if HalfLife is set, ScoreTimeConstant has no effect
 	ScoreInterval     time.Duration // time between updates of the stored scores
 	UnknownTenants    UnknownTenants
 	PodPriority       bool // order the queue by the priority of pods first, and then by the scores of their tenants
@@ -31,10 +31,10 @@ type Controller struct {
 	Candidates        int // number of nodes that a search for a pod returns; if the pod cannot be assigned to the first of these nodes, the next one is tried
 	Rated             int // for a pod that prefers some nodes to others: largest number of fitting nodes that get a score, as with percentageOfNodesToScore in kube-scheduler
 	Proposers         int
-	Binders           int     // concurrent bind requests
-	BindRate          float32 // bind requests per second
+	Binders           int     // number of concurrent bind requests
+	BindRate          float32 // maximum number of bind requests per second
 	BindTimeout       time.Duration
-	RequestRate       float32 // requests per second other than bind requests
+	RequestRate       float32 // maximum number of requests per second other than bind requests
 	ReserveAfter      Maybe   // how long a pod that fits no node blocks later pods of its type; after this time, resources of a node are reserved for it, and later pods may use the rest; 0: no blocking and no reservations
 	QueueAddr         string  // host:port of the queue API; "" for none
 	PodIP             string  // IP of the pod that this process runs in; "" outside of a cluster

@@ -17,10 +17,10 @@ type Dimensions struct {
 }
 
 // defaultDimensions are the resources that all pods have (cpu, memory, pods), exclusive CPUs
-// (numa-total), and the usual resource of GPUs. The granularities are 100 millicores of CPU and 128
-// MiB of memory: if the free amounts of two nodes differ by less, it does not matter which node a
-// pod gets. The scheduler does not search by any other resource. It checks the other resources on
-// each node that the search finds.
+// (numa-total), and the usual resource of GPUs (nvidia.com/gpu). The granularities are 100
+// millicores of CPU and 128 MiB of memory: if the free amounts of two nodes differ by less, it does
+// not matter which node a pod gets. The scheduler does not search by any other resource. It checks
+// the other resources on each node that the search finds.
 func defaultDimensions() Dimensions {
 	var d Dimensions
 	if err := d.UnmarshalText([]byte("cpu/100,memory/134217728,pods,numa-total,nvidia.com/gpu")); err != nil {

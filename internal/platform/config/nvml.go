@@ -16,9 +16,9 @@ type NVML struct {
 	DriverRoot    string
 	HostRoot      string // the directory of the host that the container has mounted at DriverRoot
 	Library       string // the path of libnvidia-ml.so.1; "" to search for it under DriverRoot
-	CDIKind       string // "" for no CDI devices
+	CDIKind       string // kind of the CDI devices in the specification that numalet-nvml writes; "" to write none
 	CDIDir        string
-	CDIHook       string // "" for no hooks
+	CDIHook       string // path of nvidia-cdi-hook on the host; "" for no hooks
 	SysfsRoot     string
 	Refresh       time.Duration // time between polls of all GPUs
 	RecoveryDelay time.Duration // how long a GPU stays unhealthy after the last fault that the driver reported

@@ -24,7 +24,7 @@ type Shared struct {
 	SysfsRoot        string // the directory that contains the machine's sys and proc
 	GPUSocket        string // the socket of numalet-nvml; "" if Numalet assigns no GPUs on the node
 	NodeName         string
-	Kubeconfig       string // "" for the cluster that this pod runs in
+	Kubeconfig       string // name of the kubeconfig file; "" for the cluster that this pod runs in
 	Controller       bool   // whether a controller runs in the cluster; if so, its placements are applied and the NodeTopology is published
 }
 
@@ -60,7 +60,7 @@ type DevicePlugin struct {
 	GPUResource string        // the resource of whole GPUs
 	GPUShares   int           // number of shares of each GPU; 0 for none
 	GPUMPSDir   string        // the host's directory of the MPS control daemon; "" for time-sliced shares
-	CDIKind     string        // "" to use NVIDIA_VISIBLE_DEVICES instead of CDI devices
+	CDIKind     string        // kind of the CDI devices; "" to use NVIDIA_VISIBLE_DEVICES instead of CDI devices
 }
 
 // DecidedGPUs reports whether a controller decides which GPUs containers get.

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// envAnnotation is an annotation of a pflag.Flag that overrides the name of its environment
-// variable.
+// envAnnotation is the key of an annotation of a pflag.Flag. The annotation overrides the name of
+// the flag's environment variable.
 const envAnnotation = "env"
 
 // envName returns the environment variable of a setting, such as NUMALET_RESERVED_CPUS

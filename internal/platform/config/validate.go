@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// maxShares is the largest number of shares of a GPU. It is the largest number of clients
-// that NVIDIA's MPS serves per GPU. It also holds for GPUs that are shared without MPS.
+// maxShares is the largest number of shares of a GPU. It is the largest number of clients that
+// NVIDIA's MPS serves per GPU. The limit also holds for GPUs that are shared without MPS. Source:
 // https://docs.nvidia.com/deploy/mps/index.html
 const maxShares = 60
 

@@ -21,9 +21,9 @@ const (
 	burst = 20
 )
 
-// Listen returns a server that listens on addr, the value of the flag --metrics-addr, and serves the
-// handler over HTTPS. It serves a request only if the API server that the configuration names
-// authenticates and authorizes it.
+// Listen returns a server that listens on addr, the value of the flag --metrics-addr, and serves
+// the handler over HTTPS. It serves a request only if the API server of the client configuration
+// `api` authenticates and authorizes the request.
 func Listen(addr string, handler http.Handler, api *rest.Config, log logr.Logger) (*telemetry.Server, error) {
 	handler, err := authorized(handler, api, log)
 	if err != nil {

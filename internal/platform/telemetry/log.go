@@ -8,8 +8,8 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// LogOptions are the options of NewLogger. With the zero value, messages of level V(0)
-// are written as text.
+// LogOptions are the options of NewLogger. With the zero value, the logger writes text. It writes
+// errors and messages of level V(0), but no other messages.
 type LogOptions struct {
 	JSON      bool
 	Verbosity int // messages of level V(n) of logr are written if n is at most this number

@@ -48,8 +48,8 @@ func TestHealthzAndMetrics(t *testing.T) {
 	}
 }
 
-// TestHealthz checks that /healthz fails only if the process needs a restart, and not if it
-// is only not ready. The kubelet restarts a container whose /healthz fails.
+// TestHealthz checks that /healthz fails only if the process needs a restart, and not if it is
+// merely not ready. The kubelet restarts a container whose /healthz fails.
 func TestHealthz(t *testing.T) {
 	var hangs atomic.Bool
 	live := func() error {

@@ -86,9 +86,9 @@ type request struct {
 // hurried reports whether the server must answer the request without a delay. It must do so for all
 // events except the event that a pod was bound to a node ("Successfully assigned …"). The
 // controller writes this event itself. It writes the other events with client-go's event
-// broadcaster, which may hold a mutex meanwhile. Other goroutines may wait for this mutex during a
-// delay. In a synctest bubble, no time passes while a goroutine waits for a mutex, so the delay
-// might never end.
+// broadcaster, which may hold a mutex while it writes. Other goroutines may wait for this mutex
+// during a delay. In a synctest bubble, no time passes while a goroutine waits for a mutex, so the
+// delay might never end.
 func (r *request) hurried() bool {
 	if r.resource.Resource != "events" {
 		return false

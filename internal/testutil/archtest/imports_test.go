@@ -49,7 +49,7 @@ func TestImportsPointOneWay(t *testing.T) {
 }
 
 // TestRooms checks that the directory internal has only the subdirectories that
-// docs/design/ARCHITECTURE.md describes. The code calls them rooms.
+// docs/design/ARCHITECTURE.md describes. The code calls these subdirectories rooms.
 func TestRooms(t *testing.T) {
 	for _, p := range list(t) {
 		if path, ok := strings.CutPrefix(p.ImportPath, module+"internal/"); ok && !slices.Contains(rooms(), top(path)) {

@@ -54,7 +54,8 @@ func TestReadPage(t *testing.T) {
 	}
 }
 
-// TestText changes the outputs of a session, one of which was empty before.
+// TestText checks the text of a page after the outputs of a session have been changed. One of these
+// outputs was empty before.
 func TestText(t *testing.T) {
 	p := ReadPage(samplePage)
 	if diff := cmp.Diff(samplePage, p.Text()); diff != "" {

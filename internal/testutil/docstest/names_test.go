@@ -56,10 +56,11 @@ type block struct {
 	constants []constant
 }
 
-// constant is a constant of a Go file. The field `comment` is the comment above or behind the
-// constant, without the constant's name. The field `value` is the constant's value. It is complete
-// only if the constant's expression consists of literals and of v1alpha1.Group, the API group with
-// which names of annotations and labels begin: other parts of the expression are left out.
+// constant is a constant of a Go file. The field `comment` is the comment above the constant or at
+// the end of its line, without the constant's name. The field `value` is the constant's value. It
+// is complete only if the constant's expression consists of literals and of v1alpha1.Group, the API
+// group with which names of annotations and labels begin: other parts of the expression are left
+// out.
 type constant struct{ name, value, comment string }
 
 // constants returns the blocks of constants of a Go file.

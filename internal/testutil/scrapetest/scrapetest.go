@@ -45,8 +45,8 @@ func NewAPI(t testing.TB) (url string) {
 	return server.URL
 }
 
-// answer reads a review from the request r, calls decide, which sets the status of the review, and
-// answers with the review.
+// answer reads a review from the request r. It calls the function `decide`, which sets the status
+// of the review. Then it answers with the review.
 func answer(t testing.TB, w http.ResponseWriter, r *http.Request, review runtime.Object, decide func()) {
 	kinds := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{authenticationv1.AddToScheme, authorizationv1.AddToScheme} {

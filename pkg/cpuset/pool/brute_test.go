@@ -50,8 +50,8 @@ func judge(m *topology.Machine, free, cpus cpuset.Set) merit {
 	return j
 }
 
-// TestNoSubsetIsBetter compares the CPUs that Pick chooses with every other choice of as many free
-// CPUs, on small machines. No other choice may have a better merit.
+// TestNoSubsetIsBetter compares the CPUs that Pick chooses with every other choice of the same
+// number of free CPUs, on small machines. It checks that no other choice has a better merit.
 func TestNoSubsetIsBetter(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for name, m := range map[string]*topology.Machine{

@@ -45,8 +45,8 @@ func (d *domain) narrowest(s *stock, qualifies func(core int) bool) (best int, o
 	return best, ok
 }
 
-// takeLoose takes k CPUs of cores of which only some CPUs are free. It begins with the cores that
-// have the most free CPUs.
+// takeLoose takes k CPUs from split cores (cores of which only some CPUs are free). It begins with
+// the cores that have the most free CPUs.
 func (d *domain) takeLoose(k int, s *stock) {
 	for width := d.width - 1; width > 0; width-- {
 		for i := d.first; i < d.end && k > 0; i++ {

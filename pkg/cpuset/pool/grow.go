@@ -56,9 +56,9 @@ func (l *Ledger) growth(g Grant, i int) growth {
 		}
 	}
 	current, pods := g.Claims[i].CPUs, g.CPUs()
-	// With FullCores (pods share no cores), Free leaves out the idle CPUs of cores of which a pod
-	// holds a CPU. But this pod may get the idle CPUs of its own cores. So the pod is removed from
-	// the ledger while Free is called.
+	// With FullCores (pods share no cores), Free leaves out the idle CPUs of a core if a pod holds
+	// another CPU of that core. But this pod may get the idle CPUs of its own cores. So the pod is
+	// removed from the ledger while Free is called.
 	l.Release(g.UID)
 	free := l.Free().Minus(pods)
 	l.enter(g)

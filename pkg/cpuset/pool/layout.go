@@ -63,8 +63,8 @@ func newLayout(m *topology.Machine) layout {
 }
 
 // forgetPrivate sets the last-level cache of a CPU to unknown if only one core uses that cache.
-// Such a cache belongs to the same CPUs as the core. So to choose CPUs by cache would add nothing
-// to the choice by core, and it would take time on a machine with hundreds of such caches.
+// Such a cache belongs to the same CPUs as the core. So a choice of CPUs by cache would add nothing
+// to the choice by core, and would take time on a machine with hundreds of such caches.
 func forgetPrivate(cpus []topology.CPU) {
 	first := map[cpuset.CPU]cpuset.CPU{} // by cache: one of the cores that use it
 	shared := map[cpuset.CPU]bool{}

@@ -12,12 +12,12 @@ import (
 // Options are settings of the node's administrator. They do not change while a ledger is in use.
 type Options struct {
 	// Reserved CPUs are for containers without exclusive CPUs. Reserve gives no pod a reserved CPU. A
-	// pod can still hold a reserved CPU that was not reserved yet when the pod got it. Restore, with
-	// which a restarted agent restores what pods hold, lets the pod keep this CPU.
+	// pod can still hold a reserved CPU that was not reserved yet when the pod got it: a restarted
+	// agent calls Restore, which lets the pod keep this CPU.
 	Reserved cpuset.Set
 	// FullCores ensures that a pod with exclusive CPUs shares no core with another pod. The free
-	// SMT siblings of the pod's CPUs stay idle. Reserve gives no pod a CPU of a core with a
-	// reserved CPU.
+	// SMT siblings of the pod's CPUs stay idle. If a core has a reserved CPU, Reserve gives no pod
+	// the other CPUs of the core.
 	FullCores bool
 	// ReservedMemory is how many bytes of the memory of each NUMA node are kept for the system.
 	// Containers can bind neither these bytes nor the memory that the kernel itself reserves.
@@ -27,7 +27,7 @@ type Options struct {
 // Ledger records which container of which pod holds which CPU.
 //
 // Every CPU of the machine is in at most one of the following sets. Only offline CPUs and free
-// isolated CPUs (isolcpus) may be in none of them. A free isolated CPU is shared only if it is
+// isolated CPUs (isolcpus) can be in none of them. A free isolated CPU is shared only if it is
 // reserved.
 //
 //	exclusive   held by a pod; the CPUs of different pods are disjoint
@@ -36,8 +36,7 @@ type Options struct {
 //
 // The shared set is never empty. Reserve always leaves a CPU in it that is not isolated, because
 // the kernel does not balance load across isolated CPUs. No free CPU is set aside for the shared
-// set in advance. Only when a pod requests the last free CPUs, Reserve chooses a CPU that stays
-// shared.
+// set in advance. When a pod requests the last free CPUs, Reserve chooses a CPU that stays shared.
 //
 // A Ledger is not safe for concurrent use.
 type Ledger struct {

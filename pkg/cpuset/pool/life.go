@@ -5,11 +5,11 @@ import (
 	"github.com/numalet/numalet/pkg/podspec"
 )
 
-// The function `beside` reports whether the containers of claims[i] and claims[j] may run at the
+// The function `beside` reports whether the containers of claims[i] and claims[j] can run at the
 // same time. App containers and sidecars of a pod all run together. While an init container runs,
 // the only other running containers are the sidecars that started before it. Containers that come
-// after the init container run when it has ended, so they may reuse its CPUs. The kubelet has the
-// same rule:
+// after the init container start only when it has ended, so they can reuse its CPUs. The kubelet
+// has the same rule:
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/cpumanager/policy_static.go
 // (updateCPUsToReuse)
 func beside(claims []Claim, i, j int) bool {

@@ -218,7 +218,7 @@ func (p *placer) claims() []Claim {
 func (p *placer) carve(claims []Claim, i int, counts numaplan.Counts, free cpuset.Set, classes []cpuset.Set) bool {
 	offers := p.first
 	if p.firstOf == i && len(p.first) == len(classes) && held(claims).Empty() && free.Equal(p.free) {
-		p.first = nil // these offers cannot be used again, because take changes them below
+		p.first = nil // these offers cannot be used again, because the method `take` changes them below
 	} else {
 		offers = p.offers(claims, i, free, classes)
 	}

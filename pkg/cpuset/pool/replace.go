@@ -43,7 +43,7 @@ func (l *Ledger) Replace(uid string, homes Homes) (g Grant, changed bool) {
 }
 
 // substitute returns a free CPU of the NUMA node that had the lost CPU. If there are several, it
-// prefers CPUs of cores of which the pod already holds a CPU, and among these the CPU that
+// prefers those in cores where the pod already holds a CPU. Among these, it returns the CPU that
 // domain.take chooses. It returns false if the NUMA node has no free CPU, or if no CPU would stay
 // shared.
 func (l *Ledger) substitute(g Grant, lost cpuset.CPU, homes Homes) (cpuset.CPU, bool) {

@@ -20,7 +20,7 @@ type Claim struct {
 	Container   string            `json:"container"`
 	Kind        podspec.Kind      `json:"kind"`
 	CPUs        cpuset.Set        `json:"cpus"`
-	Mems        []topology.NodeID `json:"mems,omitempty"` // nil: memory is not bound
+	Mems        []topology.NodeID `json:"mems,omitempty"` // the NUMA nodes to which the container's memory is bound; nil if it is not bound
 	MemoryBytes uint64            `json:"memoryBytes,omitempty"`
 	// Grown has one set for each call of Grow, oldest first: the CPUs that this call added. They
 	// are also in the field CPUs.

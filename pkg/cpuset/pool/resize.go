@@ -93,11 +93,10 @@ func (l *Ledger) Bind(uid, container string, bytes uint64) (Grant, error) {
 }
 
 // Keep returns the n CPUs that a container keeps when it shrinks: those that it has had longest.
-// With the policy "spread", Keep first decides how many CPUs the container keeps on each NUMA node,
-// so that these numbers are as even as possible, and then keeps, on each NUMA node, the CPUs that
-// the container has had longest. Of CPUs that the container got at the same time, Keep prefers
-// whole cores, as domain.take does. If the container has fewer than n CPUs, Keep returns all of
-// them.
+// With the policy "spread", Keep first decides how many CPUs the container keeps on each NUMA node.
+// These numbers are as even as possible. Keep then chooses, on each NUMA node, the CPUs that the
+// container has had longest. Of CPUs that the container got at the same time, Keep prefers whole
+// cores, as domain.take does. If the container has fewer than n CPUs, Keep returns all of them.
 func (l *Ledger) Keep(uid, container string, n int) cpuset.Set {
 	g, i, err := l.claimOf(uid, container)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 // TestScenarios runs the scripts in testdata/*.txt. Their commands are:
 //
 //	machine packages=2 cores=4 smt=2 [nodes=1 caches=1 reserved=0,8 full-cores …]
-//	pod a spread app=4 init:i=2 sidecar:s=1 [app=2@0:2]    2 CPUs of NUMA node 0
-//	pod a single app=2/1                                   2 CPUs and 1 GiB of memory
+//	pod a spread app=4 init:i=2 sidecar:s=1 [app=2@0:2]    2@0:2 means 2 CPUs of NUMA node 0
+//	pod a single app=2/1                                   2/1 means 2 CPUs and 1 GiB of memory
 //	resize a/app 6 | return a | release a | restart [reserved=0-3] | show
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(*testing.T, *scenario.Answer) scenario.Commands {

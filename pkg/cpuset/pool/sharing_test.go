@@ -54,7 +54,8 @@ func checkRefusals(t *testing.T, m *topology.Machine, full bool) {
 	}
 }
 
-// possible returns every suitable set of CPUs for a pod of one container.
+// possible returns every set of free CPUs that a pod of one container can get. The set must satisfy
+// the pod's policy, and a CPU that is not isolated must stay shared.
 func possible(l *Ledger, free cpuset.Set, pod Pod) []cpuset.Set {
 	var all []cpuset.Set
 	ids := free.Slice()

@@ -119,7 +119,7 @@ type GPUOffer struct {
 	Node  string
 	Group string           // "" for the GPUs that belong to no group
 	GPUs  []sched.GPUShare // free GPUs that suit the request, in the node's order; at least as many as requested
-	Over  int              // how many more GPUs are offered than requested; the offer with the fewest is the best, because it leaves larger groups to larger requests
+	Over  int              // how many more GPUs are offered than requested; the offer with the smallest number is the best, because larger groups stay free for larger requests
 }
 
 // The method On returns the offer of a node. It returns false if no group has enough free GPUs

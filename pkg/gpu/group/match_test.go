@@ -80,9 +80,9 @@ func (w *world) request() Request {
 	return a
 }
 
-// twin returns those free GPUs of a node with which a group can serve a request, or nil if the
-// group does not serve the request. The group "" stands for the GPUs in no group. twin implements
-// the rules of Match in a simple way, so that the tests can compare the results of both.
+// twin returns the free GPUs of a node that a group can provide for a request, or nil if the group
+// does not serve the request. The group "" stands for the GPUs in no group. twin implements the
+// rules of Match in a simple way, so that the tests can compare the results of both.
 func (w *world) twin(request Request, group string, node *sched.Node) (free []string) {
 	serving := w.serving(request)
 	if group == "" && len(serving) > 0 || group != "" && !slices.Contains(serving, group) {

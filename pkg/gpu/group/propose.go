@@ -48,7 +48,7 @@ type ProposedGroup struct {
 // each demand is one container's request. Match.Best prefers the offer with the fewest GPUs beyond
 // the request, so each container gets a group with exactly the requested number of GPUs. pack.Pack
 // assigns the groups to nodes. The comment of Pack says when it finds the best assignment. On a
-// node, GPUs are given to the largest groups first, which get the best-connected GPUs.
+// node, the largest groups get their GPUs first, so that they get the best-connected GPUs.
 //
 // Groups share GPUs only if pack.Pack finds no way to serve all demands at the same
 // time. Then the demands for which it found a node get their GPUs first, the largest

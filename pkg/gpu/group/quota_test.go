@@ -7,7 +7,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestTogetherOfTooFew checks a call of Together with fewer pods than must start together.
+// TestTogetherOfTooFew calls Together with fewer pods than must start together. It checks that the
+// refusal says how much all of these pods request.
 func TestTogetherOfTooFew(t *testing.T) {
 	q := NewQuotas()
 	q.Limit(Scope{Tenant: "ann", Type: "T4"}, sched.WholeGPU)

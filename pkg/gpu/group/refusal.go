@@ -12,7 +12,7 @@ const (
 	UnknownGPU                           // the GPU does not exist
 	GPUElsewhere                         // the GPU is listed for a node that does not have it
 	Duplicate                            // a node or GPU is listed twice
-	NoPermission                         // the tenant may not use the GPU
+	NoPermission                         // the tenant has no permission to use the GPU
 	WrongForm                            // the form of a GPU or of a group is not the required one
 	WrongType                            // the type of a GPU or of a group is not the required one
 	UnknownGroup                         // the group does not exist

@@ -17,18 +17,20 @@ import (
 //
 //	node n1 4 [mig=2] [model=T4]     adds a node with GPUs n1-0 … n1-3; mig: GPU n1-2 has two slices, n1-2-a and n1-2-b
 //	forbid n1-2                      withdraws all permissions for the GPU
-//	shown                            prints the GPUs that may be in groups
+//	shown                            prints the GPUs for which permissions exist
 //	group g tenants=a form=physical [type=T4] [containers=x] [quota=1000] n1=0,1 n2=n2-3
 //	drop g                           removes the group
 //	ask u a 2 [milli=500] [form=virtual] [type=T4] [group=g] [container=x]
 //	                                 pod u of tenant a requests 2 GPUs; prints which it gets
 //	together 3 a 2 [type=T4] [group=g]
-//	                                 prints whether three such pods may start together
+//	                                 prints whether the limits allow three pods of tenant a
+//	                                 with 2 GPUs each to start together
 //	end u                            ends pod u
 //	limit a 2000 [type=T4] [group=g]
-//	                                 lets tenant a hold 2000 thousandths of a GPU; prints the rest
+//	                                 lets tenant a hold 2000 thousandths of a GPU; prints how much
+//	                                 it can still get
 //	plan 2,1,2,3 [form=virtual]      proposes groups; "confirm a" then creates them
-//	show                             prints the pods and their GPUs
+//	show                             prints how much of each GPU is free, in thousandths
 type scene struct {
 	t         *testing.T
 	nodes     Nodes

@@ -15,7 +15,7 @@ import (
 // instance 1, compute instance 0), m2a (2, 0) and m2b (2, 1). Faults last at least a
 // minute. The commands are:
 //
-//	at 30s                              the clock
+//	at 30s                             sets the clock
 //	xid GPU NUMBER [gi=1] [ci=0]       also: doublebit GPU, unavailable GPU
 //	probe GPU [dead[=WHY]] [reset] [action=none|reset|reboot|peers|drain]
 //	show

@@ -46,7 +46,7 @@ func TestDiscover(t *testing.T) {
 		},
 		"what is no graphics card of NVIDIA's": {files: map[string]string{
 			"0000:02:00.0/class": "0x030000", "0000:02:00.0/vendor": "0x1a03",
-			"0000:01:00.0/class": "0x068000", "0000:01:00.0/vendor": "0x10de", // an NVSwitch, which is no GPU
+			"0000:01:00.0/class": "0x068000", "0000:01:00.0/vendor": "0x10de", // an NVSwitch, which is not a GPU
 			"0000:03:00.0/class": "0x030000",
 		}},
 		"vendor untold, but the driver has it": {

@@ -59,7 +59,7 @@ func benchmarkPick(b *testing.B, where string, view View, requests []Vector) {
 
 // BenchmarkDecide measures what a scheduler does with the index for each pod: it makes a view,
 // picks a node, and subtracts the request from the node's free amounts. With each decision, the pod
-// that was placed a thousand decisions before ends, so that the same share of the cluster stays in
+// that was placed a thousand decisions earlier ends, so that the same share of the cluster stays in
 // use.
 func BenchmarkDecide(b *testing.B) {
 	for _, dims := range []int{2, 4, 6} {

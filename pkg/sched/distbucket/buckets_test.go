@@ -64,7 +64,7 @@ func (b Bucket) entries() iter.Seq[*entry] {
 }
 
 // Children yields the buckets directly inside b. The X of such a bucket has the numbers of b.X and
-// one more. The bucket with the smallest last number comes first. It leaves out empty buckets.
+// one more. The bucket with the smallest last number comes first. Empty buckets are left out.
 func (b Bucket) Children() iter.Seq[Bucket] {
 	return func(yield func(Bucket) bool) {
 		for at := b.lo; at < b.hi && !b.Leaf(); {

@@ -49,7 +49,7 @@ func TestViewsDoNotChange(t *testing.T) {
 }
 
 // TestPickAllocatesNothing checks that AppendPick for eight nodes allocates no memory, if the query
-// has no candidates, and if the slice to which AppendPick appends has room for them.
+// has no candidates, and if the slice to which AppendPick appends has room for eight nodes.
 func TestPickAllocatesNothing(t *testing.T) {
 	nodes := cluster(2000, 4, 0.9)
 	_, beyond := edges(nodes, 1)

@@ -57,8 +57,8 @@
 // also miss a node whose free resources have grown meanwhile. So the caller must search a newer
 // view before it concludes that no node fits. A newer view can have more free resources only if
 // resources were released. Package nodestate counts the releases (FreedSeq), and its View has the
-// count at the time when the View was made. As long as the current count is the same, no newer view
-// is needed.
+// count at the time when the View was made. As long as the current count equals this one, no newer
+// view is needed.
 //
 // # Invariants
 //

@@ -16,13 +16,13 @@ import (
 // An Index has two trees of nodes: one sorted by coordinate, and one sorted by name. A view has the
 // roots of both trees, whose pages no longer change, and the delta: the newest updates, which are
 // not yet in the tree by coordinate. When the delta is full, all its updates are put into this tree
-// at once. Schedulers often take the node with the most free resources. Such nodes are next to each
-// other in this tree, so consecutive updates change mostly the same pages. If several updates are
-// put into the tree together, each page is copied only once, which saves garbage. This was measured
-// for decisions, each of which takes one view and makes two updates: one pod is placed, and another
-// one ends. With 100,000 nodes, a decision left 12.3 KB of garbage without a delta, and 2.3 KB with
-// it. (The figures are from BenchmarkDecide with dims=4, fill=0.5, theta=coarse and the policy
-// LeastFit.)
+// together. Schedulers often take the node with the most free resources. Such nodes are next to
+// each other in this tree, so consecutive updates change mostly the same pages. If several updates
+// are put into the tree together, each page is copied only once, so there is less garbage (memory
+// that the garbage collector has to free). This was measured for decisions, each of which takes one
+// view and makes two updates: one pod is placed, and another one ends. With 100,000 nodes, a
+// decision left 12.3 KB of garbage without a delta, and 2.3 KB with it. (The figures are from
+// BenchmarkDecide with dims=4, fill=0.5, theta=coarse and the policy LeastFit.)
 //
 // The tree by name changes only when nodes are added or removed, or get new labels (see `relabel`).
 // Its entries refer to the handles of nodes, and each handle refers to the newest state of its
@@ -33,10 +33,10 @@ import (
 // Two simpler designs were measured and rejected. They also let goroutines search while the writer
 // changes the index:
 //
-//   - Trees that are changed in place under a sync.RWMutex. A single update is cheaper. But readers
-//     hold the lock while filters check the nodes that were found, and the writer waits meanwhile.
-//     So an update takes 35 to 73 µs instead of 9 µs (BenchmarkShared, with 1 to 16 goroutines that
-//     search).
+//   - Trees that are changed in place under a sync.RWMutex. An update itself is cheaper. But
+//     readers hold the lock while filters check the nodes that were found, and the writer waits
+//     meanwhile. So an update takes 35 to 73 µs instead of 9 µs (BenchmarkShared, with 1 to 16
+//     goroutines that search).
 //   - A copy of the trees for each reader. It multiplies the writer's work by the number of readers.
 type Index struct {
 	space   space

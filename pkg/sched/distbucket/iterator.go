@@ -1,7 +1,7 @@
 package distbucket
 
 // iterator is a position between two entries of a tree that no longer changes. Moving it to the
-// next entry takes O(1) amortised time, because the move does not start from the root. An iterator
+// next entry takes O(1) amortized time, because the move does not start from the root. An iterator
 // is stored on the stack, so a search with it allocates no memory.
 type iterator struct {
 	path  [maxDepth]frame // from the root
@@ -43,8 +43,8 @@ func (t *tree) end() (it iterator) {
 }
 
 // seek returns the position before the first entry that comes after k. An entry comes after k if
-// its key is greater than k, or if its key is k and isAfter returns true for it. It takes O(log n)
-// time for n entries.
+// its key is greater than k, or if its key is k and isAfter returns true for it. seek takes
+// O(log n) time for n entries.
 func (t *tree) seek(k key, isAfter func(*page, int) bool) (it iterator) {
 	for p := t.root; p != nil; {
 		i := p.search(k, isAfter)

@@ -23,7 +23,7 @@ const deltaSize = 16
 //     ▲ position of a view
 //
 // Chunks are linked only from older to newer ones. So a chunk stays in memory only if it is the
-// newest one, or if it can be reached from a view. It can be reached if the view's position is in
+// newest one, or if it can be reached from a view. It can be reached if a view's position is in
 // this chunk or in an older one. The garbage collector frees all other chunks.
 type log struct {
 	chunk *chunk // the newest chunk, to which updates are appended
@@ -64,7 +64,8 @@ func (l *log) addNode(e *entry) {
 }
 
 // addUpdate appends an update to the log, and then stores the new entry in the handle of the node.
-// In this order, a reader that finds the new entry in the handle also finds the update in the log.
+// Because of this order, a reader that finds the new entry in the handle also finds the update in
+// the log.
 func (l *log) addUpdate(u update) {
 	l.seq++
 	if u.new != nil {
@@ -108,14 +109,14 @@ type logPosition struct {
 }
 
 // entry returns the entry that the handle's node had at the position p. The handle's node must have
-// been in the index at that position. If the node has not changed since p, entry takes O(1) time.
-// Otherwise it reads the updates since p until it finds the first one of this node.
+// been in the index at that position. If the node has not changed since p, the method takes O(1)
+// time. Otherwise it reads the updates since p until it finds the first one of this node.
 //
-// entry needs no lock. If the sequence number of the newest entry is not greater than that of p,
-// the newest entry is also the entry at p. Otherwise an update after p has replaced the entry at p.
-// So the first update of the handle after p is the one that has replaced it, and its field `old` is
-// the entry at p. This update is in the log, because addUpdate stores an update in the log before
-// it stores the new entry in the handle.
+// The method needs no lock. If the sequence number of the newest entry is not greater than that of
+// p, the newest entry is also the entry at p. Otherwise an update after p has replaced the entry at
+// p. So the first update of the handle after p is the one that has replaced this entry, and the
+// update's field `old` is the entry at p. This update is in the log, because addUpdate stores an
+// update in the log before it stores the new entry in the handle.
 func (p *logPosition) entry(handle *Handle) *entry {
 	e := handle.newest.Load()
 	if e != nil && e.seq <= p.seq {

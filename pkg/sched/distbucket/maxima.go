@@ -30,7 +30,8 @@ const (
 	exactLimit   = 511 // lanes are exact for amounts up to this one: no two of these amounts have equal lanes
 )
 
-// encode returns the code of a vector. It uses only the first eight dimensions.
+// encode returns the code of a vector: its amounts, rounded down to fit into 16 bytes. It uses only
+// the first eight dimensions.
 func encode(vector Vector) (c code) {
 	for d, amount := range vector[:min(len(vector), 2*lanesPerWord)] {
 		c[d/lanesPerWord] |= lane(amount) << (d % lanesPerWord * 16)
@@ -47,21 +48,21 @@ func lane(v int64) uint64 {
 	return 1<<14 | uint64(n)<<8 | uint64(v)<<(64-n)<<1>>(64-8)
 }
 
-// covers reports whether each lane of c is at least as large as the same lane of `want`. Bit 15 of
-// each lane is called the guard bit. covers sets the guard bits of c, and then subtracts `want`. If
-// a lane of c is smaller than the lane of `want`, the subtraction borrows from the guard bit, which
-// is then 0. So all lanes are large enough if all guard bits are still set.
+// covers reports whether each 16-bit lane of c is at least as large as the same lane of `want`. Bit
+// 15 of each lane is called the guard bit. The method sets the guard bits of c, and then subtracts
+// `want`. If a lane of c is smaller than the lane of `want`, the subtraction borrows from the guard
+// bit, which is then 0. So all lanes are large enough if all guard bits are still set.
 func (c *code) covers(want *code) bool {
 	return ((c[0]|guardBits)-want[0])&((c[1]|guardBits)-want[1])&guardBits == guardBits
 }
 
-// max returns a code that covers both c and `other`: each of its lanes is the larger one of the same
-// lanes of c and `other`.
+// max returns a code that covers both c and `other`: each of its 16-bit lanes is the larger one of
+// the same lanes of c and `other`.
 func (c *code) max(other *code) code { return code{maxLanes(c[0], other[0]), maxLanes(c[1], other[1])} }
 
-// distance returns how much precision is lost if the codes c and `other` are replaced by their
-// maximum. For each of the two codes, it adds the differences between the maximum and the code in
-// all lanes. It returns the smaller of the two sums:
+// distance returns how much precision is lost if the codes c and `other` (see the type `code`) are
+// replaced by their maximum. For each of the two codes, it adds the differences between the
+// maximum and the code in all lanes. It returns the smaller of the two sums:
 //
 //	min(Σ(max − c), Σ(max − other)) over all lanes
 //
@@ -155,13 +156,13 @@ func (m *maxima) covers(want *code) bool {
 // The values are not rounded, unlike the amounts in the maxima (see the type `code`). So a search
 // can skip pages that it could not skip by the maxima alone. For example, if the same amount of
 // memory is free on a thousand nodes, and a request needs one byte more, the codes of both amounts
-// are equal.
+// are equal. Then only exactMax shows that no node fits.
 //
 // The values in exactMax may be too high, because they are not lowered when an entry is removed or
 // replaced. To lower them, every entry of the page would have to be read. They are computed again
 // only when items move between pages. Values that are too high do little harm, because the maxima
 // of the page, which are codes, are computed again after each change. So the maxima exclude the
-// page if in some dimension, all its amounts are clearly smaller than the requested amount: the
+// page if, in some dimension, all its amounts are clearly smaller than the requested amount: the
 // difference must be larger than the rounding of the codes.
 type exactMax [2 * lanesPerWord]int64
 
@@ -175,8 +176,8 @@ func (m *exactMax) covers(request Vector) bool {
 	return true
 }
 
-// raisedTo returns an exactMax that covers both m and amounts. If m covers amounts, it returns m
-// itself, without a copy. A nil m covers nothing.
+// raisedTo returns an exactMax that covers both m and `amounts`. If m covers `amounts`, it returns
+// m itself, without a copy. A nil m covers nothing.
 func (m *exactMax) raisedTo(amounts []int64) *exactMax {
 	amounts = amounts[:min(len(amounts), len(exactMax{}))]
 	if m == nil {

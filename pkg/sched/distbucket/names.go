@@ -10,10 +10,10 @@ const (
 // labelStride is the distance between the labels (see assignLabel) of nodes that are added in
 // ascending or descending order of their names. The first list of nodes that a controller gets is
 // often in this order. A node that is added out of order gets the label in the middle between its
-// neighbours by name.
+// neighbors by name.
 const labelStride = 1 << 32
 
-// assignLabel gives a new entry a label between the labels of its two neighbours by name. It
+// assignLabel gives a new entry a label between the labels of its two neighbors by name. It
 // returns false if no label is left between them.
 //
 // Labels are integers that have the same order as the names of the nodes. Pages of the B-trees
@@ -45,8 +45,8 @@ func (x *Index) assignLabel(e *entry) bool {
 //
 //	label of the i-th node = i·⌊maxKey/(n+1)⌋
 //
-// It is called if no label is left between two neighbours. This is rare. If the gap between the
-// labels of two neighbours is wide enough, a node that is inserted between them gets a label that
+// It is called if no label is left between two neighbors. This is rare. If the gap between the
+// labels of two neighbors is wide enough, a node that is inserted between them gets a label that
 // is at least labelStride (2³²) away from both. Otherwise its label is in the middle of the gap. So
 // only an insertion in the middle makes a gap smaller than labelStride. To use up a gap of
 // labelStride takes at least 32 nodes, each of which is inserted next to the node that was inserted
@@ -67,7 +67,7 @@ func (x *Index) relabel() {
 		x.insert(next)
 		return true
 	})
-	x.log.startChunk() // views need none of the updates that are in x.log so far, because the new trees include them
+	x.log.startChunk() // later views need none of the updates that are in x.log so far, because the new trees include them
 }
 
 // find returns the entry with the given name, or nil if there is none. The tree must be ordered by
@@ -86,7 +86,7 @@ func (t *tree) find(name string) *entry {
 	return nil
 }
 
-// labelsAround returns the labels of the two neighbours of a name. The result `before` is the label
+// labelsAround returns the labels of the two neighbors of a name. The result `before` is the label
 // of the last name that is not after the given name, or noLabel if there is none. The result
 // `after` is the label of the first name that is after the given name, or maxKey if there is none.
 // The tree must be ordered by name. labelsAround takes O(log n) time for n entries.

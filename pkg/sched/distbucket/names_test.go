@@ -11,8 +11,8 @@ import (
 
 // TestLabels checks that a view yields nodes in the order of their names, whatever the order in
 // which they were added. A node has a label, an integer: labels have the same order as names, and a
-// new node gets a label between those of its neighbours. For two of the tested orders, two
-// neighbours at some time have consecutive integers as labels, so relabel must give new labels to
+// new node gets a label between those of its neighbors. For two of the tested orders, two
+// neighbors at some time have consecutive integers as labels, so relabel must give new labels to
 // all nodes.
 func TestLabels(t *testing.T) {
 	const count = 300

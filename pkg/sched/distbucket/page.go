@@ -8,8 +8,8 @@ import "sort"
 //
 // A page has the owner that its tree had when the page was made. When a view (a snapshot of the
 // tree) is made, the tree gets a new owner. So if a page has the same owner as the tree, no view
-// has been made since, and only the writer can reach the page: it changes the page in place. All
-// other pages may be reached by views, so they never change.
+// was made after the page, and only the writer can reach the page: it changes the page in place.
+// All other pages may be reached by views, so they never change.
 type page struct {
 	owner      *owner
 	children   *children // nil in a leaf page
@@ -110,7 +110,8 @@ func (p *page) emptyLike() *page {
 	return newInnerPage(p.owner, p.children.maxima != nil)
 }
 
-// copy returns a copy of p that belongs to the owner o. In the copy, no child is marked as written.
+// copy returns a copy of p that belongs to the owner o. In the copy, no child is marked as changed
+// (children.written).
 func (p *page) copy(o *owner) *page {
 	c := p.emptyLike()
 	children, codes := c.children, c.codes
@@ -124,8 +125,8 @@ func (p *page) copy(o *owner) *page {
 	return c
 }
 
-// copy copies the children of another page and their summaries to c. It does not copy which
-// children are marked as written.
+// copy copies the children of another page and their summaries to c. It does not copy the field
+// `written`.
 func (c *children) copy(other *children) {
 	c.pages, c.size = other.pages, other.size
 	if c.maxima != nil {

@@ -99,8 +99,8 @@ func (s *search) selectAll(dst []*entry) int {
 const sampleTries = 64
 
 // sample fills dst with nodes that it draws at random from all nodes. It ignores nodes that do not
-// fit, so each node that fits has the same probability. It returns false if too few of sampleTries
-// drawn nodes fit.
+// fit, so each node that fits has the same probability. It returns false if sampleTries draws do
+// not fill dst.
 //
 // If one node in x fits, k·x draws are needed on average to find k nodes. To find 4 nodes, 64 draws
 // (sampleTries) are enough in about 97 % of the searches if one node in 8 fits, and in about 57 %

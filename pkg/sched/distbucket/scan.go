@@ -1,9 +1,9 @@
 package distbucket
 
 // scan finds the best nodes that fit a query. It reads one of the two trees of the view (by
-// coordinate, or by name) in the order of the policy, until enough nodes fit. If it reads the tree
-// by coordinate, it also takes nodes of the delta, whose newest state is not yet in that tree, at
-// their places in the order of the policy. In this example, coordinates are free amounts (the
+// coordinate, or by name) in the order of the policy, until it has enough nodes. If it reads the
+// tree by coordinate, it also takes nodes of the delta, whose newest state is not yet in that tree,
+// at their places in the order of the policy. In this example, coordinates are free amounts (the
 // granularity θ is 1), and the request is (4,2):
 //
 //	nodes     (3,1) (3,5) (4,1) (4,2) (4,4) (5,2) (5,5) (6,1) (6,4)
@@ -68,8 +68,8 @@ func (s *search) scan(dst []*entry) (int, bool) {
 // full reports whether dst has as many nodes as are wanted.
 func (s *scan) full() bool { return s.taken == len(s.dst) }
 
-// takeInOrder adds the entry e of the tree to dst. Before this, it adds those entries of the delta
-// that come before e in the order of the policy.
+// takeInOrder adds the entry e of the tree to dst. Before this, it adds those entries of s.delta
+// (newest updates, which are not yet in the tree) that come before e in the order of the policy.
 func (s *scan) takeInOrder(e *entry) {
 	for len(s.delta) > 0 && s.search.compare(s.delta[0], e) < 0 {
 		s.takeDelta()
@@ -77,7 +77,7 @@ func (s *scan) takeInOrder(e *entry) {
 	s.take(e)
 }
 
-// takeDelta adds the next entry of the delta to dst.
+// takeDelta removes the first entry of s.delta, and passes it to the method `take`.
 func (s *scan) takeDelta() {
 	s.take(s.delta[0])
 	s.delta = s.delta[1:]

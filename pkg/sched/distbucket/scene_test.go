@@ -29,6 +29,9 @@ import (
 //	                                                  of the original DistBuckets visits
 //	pick leastfit (1,2) [of b,c] [n=3] [task=t1] …    prints the nodes that a search returns
 //	sees a t1                                         prints what is free on node a for task t1
+//
+// In the commands walk and pick, "of b,c" sets Query.Candidates, `seed` the seed of Query.Rand, and
+// `after` the name in Query.After.
 func TestScenarios(t *testing.T) {
 	scenario.Walk(t, func(*testing.T, *scenario.Answer) scenario.Commands { return new(scene).commands() })
 }

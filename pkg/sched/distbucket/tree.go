@@ -45,7 +45,7 @@ func (t *tree) put(e *entry) {
 }
 
 // replace removes the entry `old` and inserts the entry e. If the two entries have the same position
-// in the order of the tree, it walks only once from the root to this position.
+// in the order of the tree, the method walks only once from the root to this position.
 func (t *tree) replace(old, e *entry) {
 	if t.order(old, e) != 0 {
 		t.remove(old)
@@ -54,7 +54,7 @@ func (t *tree) replace(old, e *entry) {
 }
 
 // putBelow puts e below p. The result `left` is the page that replaces p. If that page was split,
-// the result `right` is its new right neighbour. A page with fanout+1 items is split into two equal
+// the result `right` is its new right neighbor. A page with fanout+1 items is split into two equal
 // halves, because fanout is odd. A half has one item more than the minimum (fanout/2, rounded
 // down), and far fewer than the maximum (fanout). So an entry that is removed and inserted again
 // and again does not cause a merge and a split each time.
@@ -112,7 +112,7 @@ func (t *tree) removeBelow(p *page, e *entry) *page {
 	i := t.childIndex(p, e)
 	child := t.removeBelow(p.children.pages[i], e)
 	p.children.pages[i] = child
-	if child.n < fanout/2 { // pages have at least two children, so there is a neighbour
+	if child.n < fanout/2 { // pages have at least two children, so there is a neighbor
 		t.rebalance(p, max(i-1, 0))
 	} else {
 		p.setChild(i, child)
@@ -135,7 +135,7 @@ func (t *tree) rebalance(p *page, i int) {
 	p.setChild(i, left)
 }
 
-// redistribute distributes the items of two neighbouring pages evenly. It changes the page `left`,
+// redistribute distributes the items of two neighboring pages evenly. It changes the page `left`,
 // and returns a new page that replaces the page `right`.
 func redistribute(left, right *page) *page {
 	next, half := right.emptyLike(), (left.n+right.n)/2
@@ -192,9 +192,9 @@ func (t *tree) freeze() {
 	t.owner = new(owner)
 }
 
-// summarize computes the summaries that p stores of its children. It first does the same for those
-// pages below p that have the same owner as p. All other pages below p have not changed since the
-// last freeze.
+// summarize computes the summaries that p stores of its children (see the type `children`). It
+// first computes the summaries in those pages below p that have the same owner as p. All other
+// pages below p have not changed since the last call of `freeze`.
 func (p *page) summarize(hasMaxima bool) {
 	for i := range p.n {
 		if p.children != nil && p.children.written.has(i) && p.children.pages[i].owner == p.owner {
@@ -207,8 +207,9 @@ func (p *page) summarize(hasMaxima bool) {
 	}
 }
 
-// summarizeChild computes the summaries of child i that p stores. The summaries that the child
-// stores of its own children must be valid.
+// summarizeChild computes what p stores about child i: the number of entries below it and, in a
+// tree with maxima, upper bounds of their free amounts. What the child stores about its own
+// children must be up to date.
 func (p *page) summarizeChild(i int) {
 	child := p.children.pages[i]
 	p.children.size[i] = int32(child.size())
@@ -248,7 +249,8 @@ func (p *page) maxima() (m maxima) {
 	return m
 }
 
-// size returns the number of entries of the tree. The tree must be frozen.
+// size returns the number of entries of the tree. The tree must not have changed since the last
+// call of `freeze`.
 func (t *tree) size() int {
 	if t.root == nil {
 		return 0
@@ -258,7 +260,7 @@ func (t *tree) size() int {
 
 // rank returns the number of entries before the first entry whose key is greater than k, or whose
 // key is k and for which isAfter returns true. It takes O(log n) time for n entries. The tree must
-// be frozen.
+// not have changed since the last call of `freeze`.
 func (t *tree) rank(k key, isAfter func(*page, int) bool) int {
 	n := 0
 	for p := t.root; p != nil; {
@@ -276,7 +278,7 @@ func (t *tree) rank(k key, isAfter func(*page, int) bool) int {
 }
 
 // atRank returns the entry that has r entries before it. It takes O(log n) time for n entries. The
-// tree must be frozen.
+// tree must not have changed since the last call of `freeze`.
 func (t *tree) atRank(r int) *entry {
 	page := t.root
 	for page.children != nil {

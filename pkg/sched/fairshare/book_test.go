@@ -141,7 +141,7 @@ func TestRestart(t *testing.T) {
 		gpus("young", 38, 8),
 		gpus("stays", 0, 2),
 		{UID: "cores", Tenant: "ann", Since: start, Holds: []Charge{{CPU, 12_500}}},
-	}, after(60)) // the task with the UID "ends" ended before this restart, and End was not called for it, so it is charged until now
+	}, after(60)) // the task with the UID "ends" ended before this restart, and End was not called for it, so it is charged until the restart
 	one.End("ends", after(60))
 	for _, second60 := range []float64{60, 61, 75, 200} {
 		if diff := cmp.Diff(one.Accounts("ann", after(second60)), second.Accounts("ann", after(second60)), cmp.Comparer(near)); diff != "" {

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPrune checks that Prune removes tenants that use nothing as soon as their score
-// is negligible, but not tenants with a running task or a weight.
+// TestPrune checks that Prune removes tenants that use nothing as soon as their score is
+// negligible, but not tenants with a running task, or tenants whose weight was set.
 func TestPrune(t *testing.T) {
 	decay, err := NewDecay(3600)
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fragmentation"
 )
 
-// NodePolicy says which of the nodes that fit a pod is preferred. It is one of the policies of
-// the index of nodes (distbucket.Policy), or the policy "fragmentation" of package fragmentation.
-// The policy "fragmentation" prefers the node on which the pod makes as little free GPU capacity as
-// possible useless to other pods. NodePolicy implements encoding.TextMarshaler and
+// NodePolicy says which of the nodes that fit a pod is preferred. It is one of the policies of the
+// index of nodes (distbucket.Policy), or the policy "fragmentation" of package fragmentation. The
+// policy "fragmentation" prefers the node on which the smallest part of the free GPU capacity
+// becomes useless to other pods. NodePolicy implements encoding.TextMarshaler and
 // encoding.TextUnmarshaler.
 type NodePolicy struct {
 	Index distbucket.Policy

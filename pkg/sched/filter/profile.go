@@ -68,7 +68,7 @@ func (p *Profile) Unrank(name string) {
 // reason why the pod does not fit. The argument `also` may be nil. If not, it has filters of
 // another system, such as kube-scheduler's. Try calls them after the filters of this package. Try
 // appends the score of the node to *scores, so that the scores of all nodes that are listed for a
-// pod share one allocation.
+// pod share one memory allocation.
 //
 // In two cases, Try does not compute a placement for the candidate. First, if GPU groups offer GPUs
 // to the pod (GPURequest.Offer), the placement could be outdated before it is used, even if the

@@ -71,7 +71,7 @@ func begin(present Present) *future {
 			f.reserved[node.Reserved.UID] = append(f.reserved[node.Reserved.UID], i)
 		}
 	}
-	effort := numaplan.FullEffort // limits the searches for exclusive CPUs of all pods in all futures together
+	effort := numaplan.FullEffort // limits the searches for exclusive CPUs, for all pods and all futures together
 	for _, w := range append(slices.Clone(present.Ahead), present.Pod) {
 		if !w.Waits().Refuses() { // a pod with a reason to wait, such as a quota, never starts
 			w.Pod = w.Within(&effort)

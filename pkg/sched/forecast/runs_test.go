@@ -13,9 +13,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// TestLeft checks the time that Left returns: how much longer a pod will probably run. Five pods of
-// tenant ann with one GPU have run 1 to 5 minutes. Five pods of tenant bob with eight GPUs have run
-// 100 to 500 minutes.
+// TestLeft checks the time that Left returns: how much longer a pod will probably run. Five
+// pods of tenant ann, with one GPU each, have run 1 to 5 minutes. Five pods of tenant bob, with
+// eight GPUs each, have run 100 to 500 minutes.
 func TestLeft(t *testing.T) {
 	ann, one := Class{"ann", 1}, Class{"bob", 1}
 	runs := NewRuns()
@@ -57,8 +57,9 @@ func TestClassOf(t *testing.T) {
 	}
 }
 
-// TestKeysAreBounded checks that not more than maxKeys keys are kept, even if more classes have run
-// times. It also checks that the run times of a class whose pods end all the time are kept.
+// TestKeysAreBounded checks that run times are kept for not more than maxKeys keys (classes of pods
+// and sets of classes), even if more classes have run times. It also checks that the run times of a
+// class whose pods end all the time are kept.
 func TestKeysAreBounded(t *testing.T) {
 	runs, busy := NewRuns(), Class{"busy", 1}
 	for i := range 2 * maxKeys {

@@ -49,9 +49,9 @@ func (f *future) serve(freed []int) (started bool) {
 // last returns the turn of the pod whose start is forecast.
 func (f *future) last() *turn { return f.turns[len(f.turns)-1] }
 
-// fit returns, of the given nodes that fit the pod, the index of the one with the least free GPU
-// capacity. Of nodes with equal free GPU capacity, it returns the one with the least free CPU. It
-// returns -1 if the pod fits none of the given nodes.
+// fit returns the index of a node that fits the pod. Of the given nodes that fit, it chooses the
+// one with the least free GPU capacity. Of nodes with equal free GPU capacity, it chooses the one
+// with the least free CPU. It returns -1 if the pod fits none of the given nodes.
 func (f *future) fit(t *turn, nodes []int) int {
 	f.checks -= len(nodes)
 	best := -1
@@ -67,8 +67,8 @@ func fits(pod *sched.Pod, node *sched.Node) bool {
 	return !filter.Check(pod, node).Refuses() && (pod.Admits == nil || pod.Admits(node))
 }
 
-// tighter reports whether less GPU capacity is free on a than on b, or equal GPU capacity and less
-// CPU.
+// tighter reports whether node a has less free GPU capacity than node b, or equal free GPU capacity
+// and less free CPU.
 func tighter(a, b *sched.Node) bool {
 	return cmp.Or(cmp.Compare(freeGPUs(a), freeGPUs(b)), cmp.Compare(a.Free.CPU, b.Free.CPU)) < 0
 }

@@ -11,9 +11,9 @@ import (
 
 // BenchmarkDecision measures how much time this package needs for one decision, in a cluster that
 // is half full. In each step, a pod of one of about 150 kinds is placed on the best node that fits,
-// and a random pod ends. Pods with GPUs are also added to the learned workload. To judge a change
-// of the code, compare ten runs before and after the change (-count 10) with
-// golang.org/x/perf/cmd/benchstat.
+// and a random pod ends. Pods with GPUs are also added to the learned workload, which says which
+// requests are common. To judge a change of the code, compare ten runs before and after the change
+// (-count 10) with golang.org/x/perf/cmd/benchstat.
 func BenchmarkDecision(b *testing.B) {
 	for _, nodes := range []int{100, 1500, 10000} {
 		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {

@@ -60,9 +60,10 @@ func newMeasure(kinds []want) (m measure) {
 }
 
 // lost returns the value lost(n) that the comment of the type `measure` defines, in thousandths of
-// a GPU. The argument s has the node's free amounts. For each group, the method reads each lot
-// (GPUs with the same type and free amount) once. It visits the kinds in a group one by one only if
-// CPU or memory may keep pods of some kind from using all GPUs of the node.
+// a GPU. The argument s has the node's free amounts. For each group of pods with equal GPU
+// requests, the method reads each lot (GPUs with the same type and free amount) once. It visits the
+// kinds in a group one by one only if CPU or memory may keep pods of some kind from using all GPUs
+// of the node.
 func (m measure) lost(s *stock) float64 {
 	free := s.free()
 	if free == 0 {
@@ -85,9 +86,9 @@ func (m measure) lost(s *stock) float64 {
 	return sum
 }
 
-// scarce returns what the group adds to lost(n). It computes this value for each kind separately,
-// because CPU or memory of the node may limit the pods of some kinds. The argument `pods` is the
-// number of pods of the group for which the node's GPUs suffice.
+// scarce returns what the group adds to lost(n) (see the type `measure`). It computes this value
+// for each kind separately, because CPU or memory of the node may limit the pods of some kinds. The
+// argument `pods` is the number of pods of the group for which the node's GPUs suffice.
 func (g *group) scarce(s *stock, r room, pods int, free sched.MilliGPU) (sum float64) {
 	for i := range g.needs {
 		n := &g.needs[i]
@@ -107,7 +108,7 @@ func (g *group) scarce(s *stock, r room, pods int, free sched.MilliGPU) (sum flo
 	return sum
 }
 
-// used returns the GPU capacity that a number of pods of the group use.
+// used returns the GPU capacity that the given number of pods of the group uses.
 func (g *group) used(pods int) sched.MilliGPU { return sched.MilliGPU(pods*g.count) * g.milli }
 
 // room says how much of a node's free GPU capacity one group of pods can use.

@@ -51,7 +51,7 @@ type Ranker struct {
 		epoch    int // how often the fields `typical` and `measure` were replaced
 
 		nodes    []machine
-		index    map[string]int // by name
+		index    map[string]int // index of each node in the field `nodes`, by name of the node
 		unused   []int          // indexes of removed nodes; a new node gets one of them
 		reserved map[int]bool   // indexes of nodes with a reservation
 		log      changes
@@ -152,9 +152,9 @@ func (r *Ranker) Best(to []*sched.Slot, pod *sched.Pod, n int) []*sched.Slot {
 	return to
 }
 
-// withReservations replaces the scores of the nodes that are reserved for the pod by scores that
-// count the reserved resources as free, because the pod may use them. It returns a function that
-// restores the earlier scores.
+// withReservations stores new scores in k for the nodes on which resources are reserved for the
+// pod. The new scores count the reserved resources as free, because the pod may use them. The
+// result is a function that restores the earlier scores.
 func (r *Ranker) withReservations(k *ranking, pod *sched.Pod) func() {
 	var nodes []int
 	for i := range r.mu.reserved {

@@ -53,8 +53,8 @@ func (r *Ranker) dropOldest() {
 }
 
 // update computes the scores of the nodes that have changed since the last update of the ranking.
-// If the measure was replaced, or if the log of changed nodes has dropped entries that the ranking
-// has not read, it computes all scores.
+// If the ranker's field `measure` was replaced, or if the log of changed nodes has dropped entries
+// that the ranking has not read, it computes all scores.
 func (r *Ranker) update(k *ranking) {
 	for len(k.scores) < len(r.mu.nodes) {
 		k.scores = append(k.scores, unfit)

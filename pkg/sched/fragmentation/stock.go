@@ -87,11 +87,11 @@ func (s *stock) fits(r *request) bool {
 	return able >= r.count
 }
 
-// The method `less` returns the stock that remains after the placement of a pod, which must fit.
-// The method takes the GPUs with the least free capacity. For most pods, package filter chooses
-// GPUs of the same lots as the method. It may choose other lots for pods with exclusive CPUs, or if
-// the node has GPUs of several models. The method overwrites the given slice of lots, and uses the
-// slice's memory for the result.
+// The method `less` returns the stock that remains after the placement of a pod, which must fit. Of
+// the GPUs that satisfy the request, the method takes those with the least free capacity. For most
+// pods, package filter chooses GPUs of the same lots as the method. It may choose other lots for
+// pods with exclusive CPUs, or if the node has GPUs of several models. The method overwrites the
+// given slice of lots, and uses the slice's memory for the result.
 func (s *stock) less(r *request, lots []lot) stock {
 	after := stock{s.cpu - r.cpu, s.memory - r.memory, append(lots[:0], s.lots...)}
 	need := r.count

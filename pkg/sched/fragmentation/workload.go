@@ -11,7 +11,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// want is one kind of pods and its share of the weight of all pods.
+// want is one kind of pods, and its share of the sum of the weights of all pods.
 type want struct {
 	request
 	share float64

@@ -14,9 +14,9 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// Env has the functions that a List calls. After must call the given function after the given time,
-// in a separate goroutine, as time.AfterFunc does. The List calls Over when the back-off of an
-// owner from a node has ended. Over may call methods of the List.
+// Env has the functions that a List calls. The function After must call the given function after
+// the given time, in a separate goroutine, as time.AfterFunc does. The List calls Over when the
+// back-off of an owner from a node has ended. Over may call methods of the List.
 type Env struct {
 	After func(time.Duration, func())
 	Over  func(node string)
@@ -43,8 +43,8 @@ type entry struct {
 // New returns an empty list. b decides how long an owner's pods avoid a node: for b.First after the
 // first rejection, then twice as long after each further one, but never longer than b.Most. The
 // defaults are those of the kubelet's CrashLoopBackOff: 10 s if b.First is not positive, and 5 min
-// if b.Most is not positive. If the node rejects no pod of the owner for b.Most after a back-off
-// has ended, the next rejection counts as the first one.
+// if b.Most is not positive. If the node rejects no pod of the owner for the time b.Most after a
+// back-off has ended, the next rejection counts as the first one.
 func New(env Env, b sched.Backoff) *List {
 	b = b.Or(sched.Backoff{First: 10 * time.Second, Most: 5 * time.Minute})
 	return &List{env: env, backoff: b, entries: map[pair]*entry{}}

@@ -49,7 +49,7 @@ func Decided(decision sched.Decision) *Assignment {
 }
 
 // Charges returns what the pod's tenant is charged for. The parameter `node` is the record of the
-// pod's node, which has the types of its GPUs. It is nil if the pod's node is unknown.
+// pod's node, which has the types of the node's GPUs. It is nil if the pod's node is unknown.
 func (a *Assignment) Charges(node *sched.Node) []fairshare.Charge {
 	switch {
 	case a.HasGPUs() && node == nil:
@@ -62,8 +62,8 @@ func (a *Assignment) Charges(node *sched.Node) []fairshare.Charge {
 	return fairshare.Charges(a.Holding, node)
 }
 
-// HasGPUs reports whether the pod has GPUs or parts of GPUs. Its charges then depend on the node's
-// record.
+// HasGPUs reports whether the pod has GPUs or parts of GPUs. If it has, its charges depend on the
+// node's record.
 func (a *Assignment) HasGPUs() bool { return a.WholeGPUs > 0 || a.Parts > 0 }
 
 // SameCharges compares the assignment with an earlier one of the same pod (`was`). It reports

@@ -68,8 +68,8 @@ func (c *capacity) publish() {
 }
 
 // CouldHold reports whether some node might hold a pod if no other pod were on the node. It
-// compares the pod's requests with the allocatable amounts that the index of capacity has. It takes
-// no lock.
+// compares the pod's requests with the allocatable amounts in the index s.capacity. It takes no
+// lock.
 func (s *State) CouldHold(pod *sched.Pod) bool {
 	view := s.capacity.view.Load()
 	if view == nil {

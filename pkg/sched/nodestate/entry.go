@@ -11,10 +11,10 @@ import (
 // are assigned to a node that is not known yet or was removed, there is also an Entry for that
 // node.
 //
-// The filters' data is read with Foreign and set with SetForeign. Only one subscriber may call
-// SetForeign, and only while it handles an event. Subscribers handle an event before the node's
-// record changes. So if a reader calls Newest first and then Foreign, the data takes into account
-// every event that the record takes into account.
+// The data that the filters keep about the node is read with Foreign and set with SetForeign. Only
+// one subscriber may call SetForeign, and only while it handles an event. Subscribers handle an
+// event before the node's record changes. So if a reader calls Newest first and then Foreign, the
+// data takes into account every event that the record takes into account.
 type Entry struct {
 	sched.Slot // the newest record, and the data that the filters keep about the node
 	name       string
@@ -25,8 +25,8 @@ type Entry struct {
 	pods       []*Assignment       // in any order
 
 	// Storage for the elements of the fields `handles` and `pods`, if there are few. It saves two
-	// further allocations for each node. With 100,000 nodes, each further allocation would cost a
-	// cache miss.
+	// further memory allocations for each node. With 100,000 nodes, each further memory allocation
+	// would cost a cache miss.
 	handleStore [1]distbucket.Handle
 	podStore    [8]*Assignment
 }
@@ -122,10 +122,10 @@ func (s *State) deleteUnused(entry *Entry) {
 // not have this record yet. The argument `record` is nil if the node was removed.
 //
 // The version of the new record is the version of the old record plus 1. If there is no old record,
-// it is the number of changes of all records so far, including this one. No record has a version
-// above this number, because each change of a record adds 1 to the number, and at most 1 to the
-// version of the record. So a node that is removed and added again gets a higher version than it
-// ever had.
+// the version is the number of changes of all records so far, including this change. No record has
+// a version above this number, because each change of a record adds 1 to the number, and at most 1
+// to the version of the record. So a node that is removed and added again gets a higher version
+// than it ever had.
 func (s *State) setRecord(entry *Entry, record *sched.Node) {
 	s.mu.changes++
 	if record != nil {

@@ -52,9 +52,9 @@ type Subscriber func(Event)
 // Subscribers are called in the order in which they were added. All subscribers must be added
 // before the first change of the state.
 //
-// Placed is a separate kind of event, because most subscribers do not need it. The fewer
-// subscribers are called for a decision, the shorter the committer (pipeline.Committer) holds the
-// state's lock.
+// Placed is a separate kind of event, because most subscribers do not need it. If fewer subscribers
+// are called for a decision, the committer (pipeline.Committer) holds the state's lock for a
+// shorter time.
 func (s *State) Subscribe(f Subscriber, some ...Kind) {
 	for kind := range kinds {
 		if len(some) == 0 || slices.Contains(some, kind) {

@@ -15,10 +15,11 @@ import (
 // lock, and View takes it only to read which nodes have changed. The package comment has the
 // invariants.
 //
-// Two alternatives were rejected. A snapshot of all nodes for each decision takes time proportional
-// to the number of nodes. With 5,000 nodes, the snapshot takes longer than the rest of the decision
-// (volcano-sh/volcano#5168). The other alternative is that each change updates the indexes at once.
-// The single goroutine that assigns pods (pipeline.Committer) would then have four times the work.
+// Two alternatives were rejected. The first one is a snapshot of all nodes for each decision, which
+// takes time proportional to the number of nodes. With 5,000 nodes, the snapshot takes longer than
+// the rest of the decision (volcano-sh/volcano#5168). The other alternative is that each change
+// updates the indexes at once. The single goroutine that assigns pods (pipeline.Committer) would
+// then have four times the work.
 type State struct {
 	profiles []filter.Profile
 	view     atomic.Pointer[View]

@@ -86,7 +86,7 @@ func (tw *twin) facts() facts {
 	return f
 }
 
-// twinWorld is a state with subscribers, and its twin.
+// twinWorld is a State with subscribers, and the twin (a simple model) of this State.
 type twinWorld struct {
 	*testing.T
 	*rand.Rand

@@ -60,9 +60,9 @@ func BenchmarkRefuse(b *testing.B) {
 	}
 }
 
-// BenchmarkCycle measures proposers, the committer and binders, each in goroutines of its own. The
-// binders call a Bind that does nothing. Run it with -cpu 2, or with as many CPUs as the machine
-// has.
+// BenchmarkCycle measures proposers, the committer and binders, which run in separate goroutines.
+// The binders call a Bind that only counts the pod as done. Run the benchmark with -cpu 2, or with
+// as many CPUs as the machine has.
 func BenchmarkCycle(b *testing.B) {
 	for _, proposers := range []int{1, 2, 4, 8} {
 		b.Run(fmt.Sprintf("nodes=5000/proposers=%d", proposers), func(b *testing.B) {

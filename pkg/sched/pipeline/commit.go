@@ -18,12 +18,11 @@ type Effects struct {
 	Requeue           func(*sched.Pod)         // puts a pod back into the queue for a retry, because other pods took its nodes
 	Undone            func(*sched.Pod)         // puts a pod back into the queue, because it was placed but could not be bound; if Undone is nil, Requeue is called instead
 	MarkUnschedulable func(*sched.Pod, uint64) // puts a pod back into the queue, because it fitted no node; the number is the value of nodestate.View.FreedSeq when the nodes were read
-	// Widen searches all nodes for a pod and returns a new list. It uses the same instance of the
-	// additional filters as the committer, not the one of a proposer. The committer calls it for a
-	// pod of a gang if the pod has volumes or devices to reserve (sched.Pod.Reserves), and does not
-	// fit the node that a proposer planned for it. This can happen because plans do not take
-	// volumes and devices into account. Widen may be nil if no pod has volumes or devices to
-	// reserve.
+	// Widen searches all nodes for a pod and returns a new list. It uses the filter that was passed
+	// to NewCommitter, not the one of a proposer. The committer calls Widen for a pod of a gang if
+	// the pod has volumes or devices to reserve (sched.Pod.Reserves), and does not fit the node
+	// that a proposer planned for it. This can happen because plans do not take volumes and devices
+	// into account. Widen may be nil if no pod has volumes or devices to reserve.
 	Widen func(*sched.Pod) sched.List
 }
 

@@ -26,8 +26,8 @@ type Refuser interface {
 // Explain counts the nodes of the newest view by the reason why they do not fit a pod. Nodes that
 // fit are not counted. For a gang, Explain plans one pod after another, and counts the nodes for
 // the first pod that fits no node. The result `planned` is the number of pods that were planned
-// before that pod. If as many pods fit as must start together, `planned` is the number of these
-// pods, and `tally` is nil. Explain checks every node, unless the additional filters can count
+// before that pod. If enough pods of the gang fit, `planned` is the number of pods that must start
+// together, and `tally` is nil. Explain checks every node, unless the additional filters can count
 // the nodes (Refuser). So call it for messages to users, and not in every attempt to schedule a
 // pod.
 func (p *Proposer) Explain(pod *sched.Pod) (planned int, tally sched.Tally) {

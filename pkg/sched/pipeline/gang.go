@@ -23,8 +23,8 @@ import (
 //     they have no nodes.
 //  4. If the gang starts, release the gang's reservations, and bind the pods.
 //
-// While the pods are placed one after another, other goroutines may read that fewer resources are
-// free than will be free after step 3 has undone the placements. This does no harm. A gang that
+// While the pods are placed one after another, other goroutines read that the resources of the
+// placed pods are in use, although step 3 may undo the placements. This does no harm. A gang that
 // does not start keeps no placements. So there is no deadlock of two gangs that each hold the nodes
 // that the other one waits for.
 //

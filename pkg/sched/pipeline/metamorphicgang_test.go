@@ -41,7 +41,7 @@ func TestGangs(t *testing.T) {
 
 // gangQueue is a queue that does not retry a gang that did not fit. In this test no pod ends. So
 // resources are released only when the committer places some pods of a gang and then undoes these
-// placements. Then no more is free than before the gang was tried, so a retry is useless. If the
+// placements. Such a release adds nothing to what was free before, so a retry is useless. If the
 // queue retried gangs after each release, two gangs could make each other retry forever.
 type gangQueue struct{ *schedtest.Queue }
 
@@ -52,8 +52,8 @@ func (q gangQueue) MarkUnschedulable(pod *sched.Pod, freedSeq uint64) {
 	q.Queue.MarkUnschedulable(pod, freedSeq)
 }
 
-// runGangs runs four gangs of six pods and twenty small pods on ten nodes. Each pod of a gang needs a
-// node of its own.
+// runGangs schedules four gangs of six pods and twenty small pods on ten nodes. Each of these pods
+// needs a node of its own.
 func runGangs(t *testing.T, proposers int) (gangs map[string]int, small int) {
 	t.Helper()
 	state := nodestatetest.New(t, "cpu", filter.Profile{})

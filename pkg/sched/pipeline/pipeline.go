@@ -51,7 +51,7 @@ func (o open) Undone(pod *sched.Pod)              { o.Requeue(pod) }
 // proposers wait for a pod.
 type Config struct {
 	Proposers []ProposerOptions // one for each proposer
-	Filter    sched.Filter      // the committer's own instance of the additional filters; nil for none
+	Filter    sched.Filter      // the committer's own instance of the filters in addition to those of package filter; nil for none
 	Binders   int               // number of binders, each of which binds one pod at a time; less than 1 counts as 1
 	// Bind binds the pod of a decision to its node. An error means that the pod is not bound. If a
 	// call of Bind may take a long time, Bind calls `detach`. Another goroutine then binds the next

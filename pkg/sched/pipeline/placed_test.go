@@ -18,7 +18,7 @@ import (
 func TestListedPlacement(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*nodestate.State)
-		want   string // the GPU
+		want   string // the ID of the GPU that the pod gets
 	}{
 		"unchanged": {func(*nodestate.State) {}, "listed"},
 		"changed":   {func(s *nodestate.State) { s.Adopt(nodestate.Assignment{UID: "other", Node: "n"}) }, "first"},

@@ -59,7 +59,7 @@ func NewProposer(view func() *nodestate.View, o ProposerOptions) *Proposer {
 //  3. If the pod prefers some nodes to others, find more nodes, and rate each by the pod's
 //     preferences.
 //  4. Sort the nodes, best first. Equally good nodes keep the order of the search.
-//  5. Keep only the first nodes of the list, as many as the profile's field Candidates says.
+//  5. Shorten the list to the length in the profile's field Candidates.
 //
 // The list is empty if no node fits the pod. It may also be empty if a node fits only because of
 // resources that became free after the view was made. The queue then retries the pod (see package
@@ -113,9 +113,9 @@ func (p *Proposer) find(index *distbucket.ReservingView) {
 	}
 }
 
-// rank asks the ranker for its n best nodes (all nodes if n is -1), and checks one after another,
-// best first, whether it fits the current pod. It stops when the number of accepted nodes equals
-// the parameter `most`. It returns the number of accepted nodes.
+// rank asks the ranker for its n best nodes (all nodes if n is -1). For one node after another,
+// best first, it checks whether the node fits the current pod. It stops when the number of accepted
+// nodes equals the parameter `most`. It returns the number of accepted nodes.
 func (p *Proposer) rank(n, most int) int {
 	p.ranked = p.profile.Ranker.Best(p.ranked[:0], p.pod, n)
 	for _, slot := range p.ranked {
@@ -191,9 +191,8 @@ func placed(candidate sched.Candidate) bool { return candidate.At.Node != "" }
 // this is the length of the list (Profile.Candidates). More nodes are scored in two cases, in which
 // the order of the search does not tell which nodes are best. First, if GPU groups offer GPUs to
 // the pod, or if the profile has a ranker, all nodes in p.only are scored, because the index knows
-// neither GPU groups nor the ranker's order. Second, if the pod prefers some nodes to others, as
-// many nodes as p.rated says are scored, because neither the index nor a ranker knows the pod's
-// preferences.
+// neither GPU groups nor the ranker's order. Second, if the pod prefers some nodes to others,
+// p.rated nodes are scored, because neither the index nor a ranker knows the pod's preferences.
 func (p *Proposer) most() int {
 	if p.pod.GPUs.Offer != nil || p.profile.Ranker != nil {
 		return max(p.profile.Candidates, p.rated, len(p.only))
@@ -211,11 +210,11 @@ func (p *Proposer) query() distbucket.Query {
 
 // listsPerStart says how often a proposer starts a search at a random node: once in this number of
 // searches. The random node is one of the nodes that the policy considers equally good. A list of
-// nodes usually takes one search. Random starts avoid conflicts. A conflict is that two proposers
-// list the same node, so that the node has changed when the committer gets the second list. But a
-// search at a random node reads nodes that are not in the processor's cache. The larger the
-// cluster, the more cache misses such searches cause, so they should be rare. With 4 proposers, the
-// value 64 causes no more conflicts than 32 (BenchmarkCycle).
+// nodes usually takes one search. Random starts avoid conflicts. In a conflict, two proposers list
+// the same node, and the node has changed when the committer gets the second list. But a search at
+// a random node reads nodes that are not in the processor's cache. The larger the cluster, the more
+// cache misses such searches cause, so they should be rare. With 4 proposers, there are not more
+// conflicts with the value 64 than with 32 (BenchmarkCycle).
 const listsPerStart = 64
 
 // start returns the cursor behind which the search of the index starts. Normally the search starts
@@ -235,8 +234,8 @@ func (p *Proposer) start() distbucket.Cursor {
 	return p.after[p.profile.Name]
 }
 
-// begin prepares the proposer and its additional filters for a pod. If no node can fit the pod,
-// it returns the reason.
+// begin prepares the proposer and its additional filters (options.Filter) for a pod. If no node can
+// fit the pod, it returns the reason.
 func (p *Proposer) begin(pod *sched.Pod) sched.Reason {
 	p.pod, p.only, p.results = pod.Within(&p.effort), pod.Candidates, nil
 	if why := pod.Waits(); why.Refuses() {

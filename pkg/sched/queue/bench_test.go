@@ -16,8 +16,8 @@ import (
 
 var sizes = []int{1000, 10_000, 100_000}
 
-// pending returns n pods that wait for four types of resource and belong to at most 101
-// tenants. Half of the pods belong to the first tenant.
+// pending returns n pods, each of which waits for one of four types of resource. They belong
+// to at most 101 tenants, and half of them belong to the first tenant.
 func pending(n int) []Entry {
 	entries := make([]Entry, n)
 	for i := range entries {

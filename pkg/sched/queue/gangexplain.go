@@ -68,8 +68,9 @@ func (q *GangQueue) listIncomplete() (list []Explanation) {
 	return list
 }
 
-// queuedAs returns the UID under which the inner queue has a pod: the ID of the pod's
-// gang if the gang has a representative, and otherwise the pod's own UID.
+// queuedAs returns the UID under which the inner queue (q.Queue) has a pod. This is the ID
+// of the pod's gang if the gang has a representative, which is one entry for all pending
+// pods of the gang. Otherwise it is the pod's own UID.
 func (q *GangQueue) queuedAs(uid string) string {
 	if gang := q.mu.byPod[uid]; gang != nil && gang.representative != nil {
 		return gang.id

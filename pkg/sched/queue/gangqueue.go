@@ -24,10 +24,10 @@ import (
 //	≤ 0               have turns of their own, each without a gang
 //
 // A pod that is placed stays pending until Bound is called for it. If all pending pods of the gang
-// were placed, the gang stays in flight until so many of them are bound that no more pods of the
-// gang have to start together. A pod whose Binding fails is retried together with the other pending
-// pods of its gang. If a bound pod ends, a new pod may be created in its place. The new pod need
-// not wait for a start of the whole gang, because the pods that are still bound count as started.
+// were placed, the gang stays in flight until the number of pods that still have to start together
+// is 0 or less. A pod whose Binding fails is retried together with the other pending pods of its
+// gang. If a bound pod ends, a new pod may be created in its place. The new pod need not wait for a
+// start of the whole gang, because the pods that are still bound count as started.
 //
 // The methods of GangQueue may be called from any goroutine. Its lock is taken before the lock of
 // the inner queue. For a gang of n pods with few different minima and types, a call that adds or

@@ -90,7 +90,7 @@ func (a *item) before(b *item) bool {
 func (a *item) moved(to int) { a.index = to }
 
 // eligible reports whether the pod's own state allows Next to return the pod. It does not consider
-// early retries, which are pods in the order class.earlyRetry.
+// early retries, which are pods in the list class.earlyRetry.
 func (a *item) eligible() bool {
 	return a.state == Active || a.state == WaitingOnPermit || a.state == Unschedulable && a.reactivated
 }
@@ -154,9 +154,10 @@ func (q *Queue) leaveClass(queued *item) {
 	queued.class, queued.tenant = nil, nil
 }
 
-// leaveState removes an item from the order that it is in, if any, and from q.mu.waiting. If the
-// item is in an order, leaveState must be called before enterState, and before any change of the
-// values that items are ordered by. The caller must hold q.mu.
+// leaveState removes an item from the order (a sorted list of pods of its class) that it is in, if
+// any, and from q.mu.waiting. If the item is in an order, leaveState must be called before
+// enterState, and before any change of the values that items are sorted by. The caller must hold
+// q.mu.
 func (q *Queue) leaveState(queued *item) {
 	if queued.lane != nil {
 		queued.lane.in.remove(queued)
@@ -165,9 +166,9 @@ func (q *Queue) leaveState(queued *item) {
 	queued.reactivated, queued.retry = false, nil
 }
 
-// enterState sets the state of an item, and adds the item to the order for that state, if there
-// is one. It also adds the item to q.mu.waiting if a change in the cluster may help it. The
-// caller must hold q.mu.
+// enterState sets the state of an item, and adds the item to the order (a sorted list of pods of
+// its class) for that state, if there is one. It also adds the item to q.mu.waiting if a change in
+// the cluster may help it. The caller must hold q.mu.
 func (q *Queue) enterState(queued *item, s State) {
 	q.mu.count[queued.state]--
 	q.mu.count[s]++

@@ -16,7 +16,7 @@ import (
 func TestLost(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pod  sched.Pod
-		want []State // after each loss
+		want []State // the state of the pod after each call of Requeue
 		held []bool  // in each attempt: whether the pod "b", which comes after the tested pod, has to wait
 	}{
 		"a pod":                           {sched.Pod{}, []State{Backoff, Backoff}, []bool{false, false, false}},

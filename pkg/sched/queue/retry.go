@@ -7,7 +7,7 @@ import (
 // atOnce is the number of times that a gang, or a pod whose fit depends on other nodes too
 // (sched.Pod.Across), is retried at once after other pods took its nodes. If other pods take its
 // nodes each time, it enters the state WaitingOnPermit, in which Permit refuses the pods behind it.
-// From this state, it is retried up to atOnce times again.
+// From this state, it is retried up to atOnce more times.
 const atOnce = 2
 
 // Requeue returns a pod to the queue because other pods took its nodes. The pod backs off: it is

@@ -172,8 +172,8 @@ func (w twin) act(what, which, how uint8) {
 	w.check()
 }
 
-// check fails the test if an item is not in the order that belongs to its state, or if Depth
-// and the classes count different numbers of pods.
+// check fails the test if an item is not in the order (a sorted list of pods of a class) that
+// belongs to its state, or if Depth and the classes count different numbers of pods.
 func (w twin) check() {
 	w.Helper()
 	for uid, queued := range w.mu.items {

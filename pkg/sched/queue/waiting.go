@@ -11,7 +11,7 @@ import (
 // waiting has the unschedulable and gated pods. It finds those that a change in the cluster may
 // help. The queue's lock guards it.
 type waiting struct {
-	bySize   *wakeindex.Index               // unschedulable pods that free resources of a node may help, by their requests
+	bySize   *wakeindex.Index               // the unschedulable pods that may fit a node when resources become free there, indexed by their requests
 	byTenant map[string]*wakeindex.Shapes   // for each tenant, the unschedulable and gated pods that may have to wait for a quota (their Wait is not nil), grouped by equal requests
 	byTopic  map[sched.Topic]map[*item]bool // unschedulable and gated pods, and pods in flight, by each of their sched.Pod.Topics
 	byAge    *list.List                     // of *item: all unschedulable and gated pods, those that have waited longest first

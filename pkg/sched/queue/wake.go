@@ -183,10 +183,11 @@ func (queued *item) earlyRetry(sure bool) time.Time {
 
 // The method `at` calls the given function at the given time, or at once if this time has passed.
 // If the item has left its present state before this time, `at` does not call the function. The
-// item must be unschedulable, or it must be in the state Backoff and not yet in the order
-// class.earlyRetry. `at` also reads queued.lane, which is nil if the item is in no order of its
-// class. If an unschedulable item is in no order any more, or an item in the state Backoff has been
-// added to class.earlyRetry, `at` does not call the function.
+// item must be unschedulable, or it must be in the state Backoff and not yet in the list
+// class.earlyRetry. `at` also reads queued.lane, which is nil if the item is in none of the sorted
+// lists of its class (see the type `class`). If an unschedulable item is in none of these lists any
+// more, or an item in the state Backoff has been added to class.earlyRetry, `at` does not call the
+// function.
 func (q *Queue) at(queued *item, due time.Time, do func()) {
 	wait := due.Sub(q.env.Now())
 	if wait <= 0 {

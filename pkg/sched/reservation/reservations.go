@@ -93,9 +93,9 @@ func New(state *nodestate.State, q *queue.Queue, o Options) *Reservations {
 //     pods have changed.
 //
 // Each search for the best node checks all nodes and all their pods. Such a search runs when the
-// first unschedulable pod of a type has been unschedulable for Options.Wait, and then every
-// Options.Again. It also runs when this pod's request has changed, or when a node is no longer
-// reserved for this pod.
+// first unschedulable pod of a type has been unschedulable for Options.Wait, and then at the
+// interval Options.Again. It also runs when this pod's request has changed, or when a node is no
+// longer reserved for this pod.
 func (rs *Reservations) Tend(now time.Time) {
 	heads := rs.queue.Heads()
 	for _, t := range slices.Sorted(maps.Keys(rs.byType)) {
@@ -166,11 +166,11 @@ func (r *reservation) expires(keep time.Duration) time.Time {
 	return end
 }
 
-// update reserves the best node for `head`, the first unschedulable pod of a resource type, if it is
-// time for a search (step 2 of Tend). The argument `behind` has the first unschedulable pods of
-// other types, as far as they come after `head` in the queue. The method also calls AllowBypass for
-// a pod that already has a reservation, because the queue forgets an earlier AllowBypass when the
-// pod's requests change.
+// update reserves the best node for `head`, the first unschedulable pod of a resource type, if it
+// is time for a search (step 2 of Tend). The argument `behind` has the first unschedulable pods of
+// other types, as far as they come after `head` in the queue. The method also calls the queue's
+// method AllowBypass for a pod that already has a reservation, because the queue forgets an earlier
+// call of AllowBypass when the pod's requests change.
 func (rs *Reservations) update(head queue.Head, behind []queue.Head, now time.Time) {
 	r, rivals := rs.byType[head.Type], rs.rivals(head.Type)
 	switch {

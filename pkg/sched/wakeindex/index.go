@@ -9,7 +9,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/filter"
 )
 
-// Index has the unschedulable pods by their requests. It must be used by only one goroutine at a
+// Index stores the unschedulable pods by their requests. It must be used by only one goroutine at a
 // time.
 //
 // Index stores shapes (groups of pods that fit the same nodes) in a distbucket.Index. A
@@ -83,10 +83,10 @@ func (x *Index) Helped(node *sched.Node) (pods []*sched.Pod) {
 	return pods
 }
 
-// covered returns the shapes that request no more of any amount in x.space than a node has free.
-// The function `smallness` rounds the amounts, so covered may also return shapes that request
-// slightly more. What is reserved on the node counts as free, because it may be reserved for one of
-// the pods. Helped then checks for each pod whether the pod may use what is reserved.
+// covered returns the shapes whose requests are, for each amount in x.space, at most what a node
+// has free. The function `smallness` rounds the amounts, so covered may also return shapes that
+// request slightly more. What is reserved on the node counts as free, because it may be reserved
+// for one of the pods. Helped then checks for each pod whether the pod may use what is reserved.
 func (x *Index) covered(node *sched.Node) []*shape {
 	x.searches++
 	x.found = x.found[:0]

@@ -91,9 +91,9 @@ func (g *Shapes) Released() (pods []*sched.Pod) {
 }
 
 // ShapeOf returns the key of a pod's shape. Pods with equal keys fit the same nodes, in the sense
-// of Index.Helped, with two exceptions: only one of these pods can use what is reserved on a node
-// for one pod, and some of these pods may avoid a node (sched.Pod.Avoid). A gang has a shape of its
-// own, and so has a pod whose fit may depend on its Seed.
+// of Index.Helped, with two exceptions: what is reserved on a node for one of these pods can be
+// used only by that pod, and some of these pods may avoid a node (sched.Pod.Avoid). A gang has a
+// shape of its own, and so has a pod whose fit may depend on its Seed.
 func ShapeOf(pod *sched.Pod) string {
 	if pod.Gang != nil || seedMatters(pod) {
 		return "only " + pod.UID

@@ -48,7 +48,7 @@ func (w *twin) step(r *rand.Rand) {
 	w.compare(node)
 }
 
-// pod returns a pod of one of few shapes, so that many pods share a shape.
+// pod returns a pod that has one of only a few shapes, so that many pods share a shape.
 func (w *twin) pod(r *rand.Rand, uid string) *sched.Pod {
 	one := func(uid string) *sched.Pod {
 		pod := schedtest.Pod(rand.New(rand.NewPCG(r.Uint64N(6), 1)), uid)

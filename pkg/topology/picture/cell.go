@@ -65,8 +65,9 @@ func (c cells) cells(cpus []topology.CPU) []string {
 	return texts
 }
 
-// thread returns the text of one CPU: its number, then * if it is isolated, and then, unless c.mark
-// is nil, the suffix that c.mark returns, such as the letter of the container that holds the CPU.
+// thread returns the text of one CPU: its number, * if it is isolated, and the suffix that c.mark
+// returns, such as the letter of the container that holds the CPU. If c.mark is nil, there is no
+// suffix.
 func (c cells) thread(cpu topology.CPU) string {
 	text := fmt.Sprint(cpu.ID)
 	if cpu.Isolated {

@@ -9,10 +9,10 @@ import (
 
 // Discover reads a machine from a root directory that has the directories sys and proc.
 //
-// If a file is missing or empty, the values that it would have are unknown. This is no error,
-// because not every kernel has every file. Discover records contradictions between files in
+// If a file is missing or empty, the values that it would contain are unknown. This is not an
+// error, because not every kernel has every file. Discover records contradictions between files in
 // Machine.Notes. If a file cannot be read or parsed, Discover returns an error with the file's
-// name, because with a guessed value containers could be pinned to the wrong CPUs. Source of the
+// name. If it guessed a value instead, containers could be pinned to the wrong CPUs. Source of the
 // file formats: https://docs.kernel.org/admin-guide/cputopology.html and
 // https://docs.kernel.org/admin-guide/abi-stable.html (node).
 func Discover(root fs.FS) (*topology.Machine, error) {

@@ -15,11 +15,11 @@ type zone struct {
 	node          topology.NodeID
 	managed       uint64
 	highWatermark uint64
-	protection    uint64 // the largest lowmem reserve of the zone: how many pages an allocation that can use a higher zone must leave free
+	protection    uint64 // the largest lowmem reserve of the zone: how many pages must stay free if an allocation could use a higher zone instead
 }
 
-// reserved returns how many pages of the zone processes cannot get, because the kernel reserves
-// them. Source: calculate_totalreserve_pages in
+// reserved returns the number of pages in the zone that processes cannot get, because the kernel
+// reserves them. Source: calculate_totalreserve_pages in
 // https://github.com/torvalds/linux/blob/v6.12/mm/page_alloc.c
 func (z zone) reserved() uint64 { return min(z.protection+z.highWatermark, z.managed) }
 

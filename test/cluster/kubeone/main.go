@@ -1,5 +1,5 @@
-// Command kubeone is a Kubernetes node and control plane in one binary, so
-// that the large packages they share are linked once:
+// Command kubeone is a Kubernetes node and control plane in one binary, so that
+// the large packages that these programs share are linked once:
 //
 //	kubeone etcd|kube-apiserver|kube-scheduler|kube-controller-manager|kubelet FLAGS...
 package main

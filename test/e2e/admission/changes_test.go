@@ -101,7 +101,7 @@ func TestToleranceIsForSystemPods(t *testing.T) {
 }
 
 // TestAgentPatchesItsOwnNode sends patches of nodes as an agent. The user info of these requests
-// names the agent's node, as with the token of a real agent. The test checks that the agent can
+// names the agent's node, as in the requests of a real agent. The test checks that the agent can
 // change only its own node. Of this node, it can change only the startup taint
 // (numalet.dev/agent-not-ready, which keeps pods off a new node until its agent is ready) and the
 // label numalet.dev/exclusive-cpus.

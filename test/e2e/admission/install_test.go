@@ -91,8 +91,8 @@ func kind(object *unstructured.Unstructured) schema.GroupVersionResource {
 	return object.GroupVersionKind().GroupVersion().WithResource(plural)
 }
 
-// await waits until the admission policies for pods are active: they must refuse a pod with an
-// unknown CPU policy and a pod with an annotation that only system pods may have, and add a
+// await waits until the admission policies for pods are active. They must refuse a pod with an
+// unknown CPU policy, and a pod with an annotation that only system pods may have. They must add a
 // nodeSelector to a pod with exclusive CPUs. After a policy is created, the API server needs some
 // time to compile it.
 func await(t *testing.T, client *kubernetes.Clientset) {

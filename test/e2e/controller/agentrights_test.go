@@ -79,7 +79,8 @@ func (w *world) rejected(name string) {
 	w.must(err)
 }
 
-// sick sets the condition NumaletGPUUnhealthy of a node, as an agent with GPUs did earlier.
+// sick sets the condition NumaletGPUUnhealthy of a node, as if an agent had set it while the node
+// had GPUs.
 func (w *world) sick(node string) {
 	w.Helper()
 	patch := fmt.Appendf(nil, `{"status":{"conditions":[{"type":%q,"status":"True"}]}}`, v1alpha1.NodeConditionGPUUnhealthy)

@@ -10,7 +10,7 @@ type attack struct {
 	as      string // "" for mallory, a user with the role edit in the namespace team-m, and nothing else
 	object  string // the manifest of an object, which is created in the namespace team-m
 	args    string // arguments of kubectl; if there are none, kubectl creates the object
-	request string // an HTTP request such as "PATCH /api/…", with the field `object` as its body, sent without kubectl; kubectl would first read the object, and the API server might refuse the read instead of the patch
+	request string // an HTTP request such as "PATCH /api/…", with the field `object` as its body; it is sent without kubectl, because kubectl would first read the object, and the API server might refuse the read instead of the patch
 	refused string // a part of the API server's refusal
 	or      string // another possible part of the refusal: if two policies refuse the request, the API server names only one
 	query   string // arguments of kubectl get, to check the outcome of an attack that is not refused
@@ -19,7 +19,7 @@ type attack struct {
 	test    string // the other test that covers the attack
 }
 
-// Users besides mallory that attack.
+// Users besides mallory who attack.
 const (
 	// writer is the user ben, who may write GPUGroups and Jobs (numalet.dev), and may use the tenant
 	// ben and the GPUs of node-00001.

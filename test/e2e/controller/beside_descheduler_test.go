@@ -21,7 +21,7 @@ type deschedulerCase struct {
 	name     string
 	policy   string // the controller's flag --policy
 	pods     []deschedulerPods
-	unserved string // the node that loses the label of nodes with an agent
+	unserved string // the node that loses the label that marks nodes with an agent
 	strategy deschedulerStrategy
 	want     [2]map[string]int // for each run, the number of evicted pods, by the Deployment and the node of the pods that replace them
 }
@@ -39,9 +39,9 @@ type deschedulerStrategy struct{ point, name, args string }
 const nodeA, nodeB = "node-00000", "node-00001"
 
 func deschedulerCases() []deschedulerCase {
-	// The first strategy evicts pods from nodes with more than half of their CPUs in use, while other
-	// nodes have less than a fifth in use. The second one does the same with 72 % and 70 %. The third
-	// one evicts the pods of nodes with less than a fifth of their CPUs in use.
+	// The first strategy evicts pods from nodes with more than half of their CPUs in use, if other
+	// nodes have less than a fifth of theirs in use. The second one does the same with 72 %
+	// and 70 %. The third one evicts the pods of nodes with less than a fifth of their CPUs in use.
 	spread := deschedulerStrategy{"balance", "LowNodeUtilization", "{thresholds: {cpu: 20}, targetThresholds: {cpu: 50}}"}
 	level := deschedulerStrategy{"balance", "LowNodeUtilization", "{thresholds: {cpu: 70}, targetThresholds: {cpu: 72}}"}
 	pack := deschedulerStrategy{"balance", "HighNodeUtilization", "{thresholds: {cpu: 20}}"}

@@ -36,9 +36,9 @@ const (
 // TestBesideGPUOperator runs NVIDIA's GPU Operator and the DaemonSet numalet-nvml on one API server.
 // The DaemonSet controller of kube-controller-manager creates the pods of DaemonSets. No pod really
 // runs. So the test sets labels that programs in these pods would set: those of GPU feature
-// discovery, and those with which the driver manager and the MIG manager pause a node. Without
-// its device plugin, the operator must not start one, and numalet-nvml must leave the nodes that are
-// paused.
+// discovery, and those with which the driver manager and the MIG manager pause a node. If the
+// device plugin is disabled in the operator's chart, the operator must remove it. The pods of
+// numalet-nvml must leave the nodes that are paused.
 func TestBesideGPUOperator(t *testing.T) {
 	w := newPlane(t, 3, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Model: "NVIDIA A100"})
 	w.controllers("daemonset-controller,serviceaccount-controller,garbage-collector-controller")
@@ -54,7 +54,8 @@ func TestBesideGPUOperator(t *testing.T) {
 	w.must(err)
 	w.awaitNodes(setNVML, gpuFound, gpuLabelled)
 
-	// With its defaults, the operator starts its device plugin. The checks below would find it.
+	// With its defaults, the operator starts its device plugin. This shows that the checks further
+	// below would find the plugin.
 	w.gpuOperator()
 	for _, set := range []string{setPlugin, setDiscovery, setMIG, setNVML} {
 		w.awaitNodes(set, gpuFound, gpuLabelled)
@@ -151,8 +152,8 @@ func (w *world) labels(node string) map[string]string {
 	return got.Labels
 }
 
-// awaitNodes waits until the pods of a DaemonSet, NAMESPACE/NAME, are for the given nodes and for no
-// others.
+// awaitNodes waits until a DaemonSet has pods for the given nodes and for no others. The argument
+// `set` is NAMESPACE/NAME.
 func (w *world) awaitNodes(set string, nodes ...string) {
 	w.Helper()
 	w.await("the nodes of "+set+" are ["+strings.Join(nodes, " ")+"]", func() bool { return slices.Equal(w.nodesOf(set), nodes) })
@@ -190,7 +191,8 @@ func (w *world) nodesOf(set string) (nodes []string) {
 	return nodes
 }
 
-// gone reports whether a DaemonSet, NAMESPACE/NAME, does not exist.
+// gone reports whether a DaemonSet does not exist. The argument `set` is
+// NAMESPACE/NAME.
 func (w *world) gone(set string) bool {
 	w.Helper()
 	namespace, name, _ := strings.Cut(set, "/")

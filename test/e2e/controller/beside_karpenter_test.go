@@ -51,9 +51,9 @@ spec:
 // TestBesideKarpenter runs Karpenter with the controller on one API server. At first, the cluster has
 // no nodes. Karpenter's provider kwok creates Node objects instead of machines, and the test does what
 // the kubelet and the agent of a new node do. Karpenter must create a node for a pod with exclusive
-// CPUs, and none for a pod that fits a node but none of its NUMA nodes. It can create a node for a pod
-// that requests CPUs of a certain NUMA node only if a NodeOverlay promises these. It also creates a
-// node for a pod that waits for the quota of its tenant.
+// CPUs, and none for a pod that fits a node but none of its NUMA nodes. For a pod that requests
+// CPUs of a certain NUMA node, it can create a node only if a NodeOverlay promises these CPUs. It
+// also creates a node for a pod that waits for the quota of its tenant.
 func TestBesideKarpenter(t *testing.T) {
 	w := newWorld(t, 0, hollowcluster.Shape{})
 	w.karpenter()
@@ -74,7 +74,7 @@ func TestBesideKarpenter(t *testing.T) {
 	if pod := w.pod("wide"); pod.Spec.NodeName != "" {
 		t.Errorf("wide is on node %s", pod.Spec.NodeName)
 	}
-	w.must(w.api.CoreV1().Pods("default").Delete(w.ctx, "wide", *metav1.NewDeleteOptions(0))) // otherwise it could get CPUs of the next node that the pod below needs
+	w.must(w.api.CoreV1().Pods("default").Delete(w.ctx, "wide", *metav1.NewDeleteOptions(0))) // otherwise the pod wide could get CPUs of the next node, and the pod below needs them
 
 	numa := ours("numa", "7", "")
 	resources := &numa.Spec.Containers[0].Resources
@@ -124,9 +124,9 @@ func (w *world) nodeNames() (names []string) {
 	return names
 }
 
-// addedNode waits until Karpenter has added a node to those that the argument names, and returns its
-// name. It fails the test if Karpenter adds several. The node must have the label and the startup
-// taint of the NodePool.
+// addedNode waits until Karpenter has added a node to the nodes in the argument `known`, and
+// returns the name of the added node. It fails the test if Karpenter adds several. The node must
+// have the label and the startup taint of the NodePool.
 func (w *world) addedNode(known []string) (name string) {
 	w.Helper()
 	var added *corev1.Node

@@ -12,16 +12,17 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// kubeflowShape is the shape of each of the two nodes of the tests of Kubeflow. A node has room for 3
-// pods with 4 exclusive CPUs of one NUMA node and a GPU: its NUMA nodes have 7 and 8 CPUs for pods.
+// kubeflowShape is the shape of each of the two nodes of the tests of Kubeflow. A node has room for
+// 3 pods that each have 4 exclusive CPUs of one NUMA node, and a GPU: its NUMA nodes have 7 and 8
+// CPUs for pods.
 var kubeflowShape = hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Model: "NVIDIA A100"}
 
 // kubeflowLimits are the limits of a container of such a pod.
 const kubeflowLimits = `{cpu: "4", memory: 64Mi, nvidia.com/gpu: 1}`
 
 // TestBesideKubeflow runs Kubeflow Trainer and JobSet, which Trainer needs, with the controller on one
-// API server. The pods of a TrainJob must start together or not at all. Pods that Trainer creates
-// later than others of the same TrainJob must not be of their gang.
+// API server. The pods of a TrainJob must start together or not at all. If Trainer creates some
+// pods of a TrainJob later than others, these later pods must not be in the gang of the others.
 func TestBesideKubeflow(t *testing.T) {
 	w := newWorld(t, 2, kubeflowShape)
 	w.controllers("job-controller,garbage-collector-controller")
@@ -56,9 +57,10 @@ func TestBesideKubeflow(t *testing.T) {
 	})
 }
 
-// inTurn expects two gangs of the given number of pods each, which the label selectors match. There is
-// room for one gang and for some pods of the other. So one gang must start, and no pod of the other
-// gang before the first gang has ended. At the end, the second gang has ended, too.
+// inTurn expects two gangs of the given number of pods each. The label selectors `first` and
+// `second` match the pods of the gangs. There is room for one gang and for some pods of the other.
+// So one gang must start, and no pod of the other gang may start before the first gang has ended.
+// At the end, the second gang has ended, too.
 func (w *world) inTurn(first, second string, pods int) {
 	w.Helper()
 	w.await("all pods of one gang are placed", func() bool {
@@ -90,7 +92,7 @@ func gangMetadata(gang string, least int) string {
 }
 
 // trainJob returns a TrainJob with the given number of training pods. The argument `metadata` has
-// metadata for the pods of each replicated job of its runtime.
+// metadata for the pods of each replicated job of the runtime.
 func trainJob(name, runtime string, nodes int, metadata map[string]string) string {
 	var jobs []string
 	for job, of := range metadata {
@@ -137,8 +139,9 @@ spec:
                 spec: {containers: [{name: node, image: localhost/busybox}]}
 `
 
-// trainer installs the custom resource definitions and the webhooks of Trainer, starts Trainer with the
-// rights of the administrator, and installs its runtime for PyTorch and a runtime of the test.
+// trainer installs the custom resource definitions and the webhooks of Trainer, and starts Trainer
+// with the rights of the administrator. It also installs Trainer's runtime for PyTorch, and a
+// runtime of the test.
 func (w *world) trainer() {
 	w.Helper()
 	const port = "9743"

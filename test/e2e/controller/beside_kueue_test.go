@@ -9,9 +9,10 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// TestBesideKueueEvicts runs Kueue with the controller on one API server. Kueue deletes the pods of a
-// Job to make room for one with a higher priority, and the pods of a Job that Numalet has not
-// placed within the time limit of Kueue's setting waitForPodsReady. Both Jobs start again later.
+// TestBesideKueueEvicts runs Kueue with the controller on one API server. Kueue deletes the pods of
+// a Job to make room for a Job with a higher priority. It also deletes the pods of a Job if Numalet
+// has not placed them within the time limit of Kueue's setting waitForPodsReady. Both Jobs with
+// deleted pods start again later.
 func TestBesideKueueEvicts(t *testing.T) {
 	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8})
 	w.controllers("job-controller,garbage-collector-controller")
@@ -36,8 +37,8 @@ func TestBesideKueueEvicts(t *testing.T) {
 	w.await("Kueue admits the Job again, and its pod is placed", func() bool { return w.placedOf("job-name=late") == 1 })
 }
 
-// wholeNodeQueue is a LocalQueue for all of the 15 CPUs of the node. Workloads can preempt those with
-// a lower priority.
+// wholeNodeQueue is a LocalQueue for all of the 15 CPUs of the node. Workloads can preempt other
+// workloads with a lower priority.
 const wholeNodeQueue = `
 {apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: any}}
 ---
@@ -57,7 +58,7 @@ spec:
 `
 
 // kueueJob returns a Job in the queue, with pods that have the given number of exclusive CPUs. The
-// pods need no time to end, because no kubelet would end them.
+// grace period of the pods is 0, because no kubelet would end them.
 func kueueJob(name, label string, pods, cpus int) string {
 	return fmt.Sprintf(`
 apiVersion: batch/v1

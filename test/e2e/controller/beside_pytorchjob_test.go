@@ -15,8 +15,8 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// initTemplate is the template of Kubeflow's Training Operator for the init container of workers,
-// without the requests, which are lower than the limits.
+// initTemplate is the template of Kubeflow's Training Operator for the init container of workers.
+// It leaves out the requests of the original, which are lower than the limits.
 const initTemplate = `
 - name: init-pytorch
   image: {{.InitContainerImage}}
@@ -26,8 +26,9 @@ const initTemplate = `
 
 // TestBesideKubeflowPyTorchJob runs Kubeflow's Training Operator, the predecessor of Trainer, with the
 // controller on one API server. The operator adds an init container to the workers of a PyTorchJob.
-// With the operator's defaults, this makes them Burstable, so the API server must refuse them. With
-// another template for the init container, the pods of a PyTorchJob must start together or not at all.
+// With the operator's defaults, the init container makes these pods Burstable, so the API server
+// must refuse the pods. With another template for the init container, the pods of a PyTorchJob must
+// start together or not at all.
 func TestBesideKubeflowPyTorchJob(t *testing.T) {
 	w := newWorld(t, 2, kubeflowShape)
 	root := w.trainingOperatorManifests()

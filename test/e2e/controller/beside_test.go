@@ -139,8 +139,8 @@ func (w *world) podsOf(selector string) []corev1.Pod {
 	return list.Items
 }
 
-// placedOf returns the number of pods that match a label selector and that Numalet has placed: they
-// are bound to a node, and have the annotation with the CPUs and GPUs that Numalet chose.
+// placedOf returns the number of pods that match a label selector and that Numalet has placed. A
+// placed pod is bound to a node, and has the annotation with the CPUs and GPUs that Numalet chose.
 func (w *world) placedOf(selector string) (n int) {
 	w.Helper()
 	for _, pod := range w.podsOf(selector) {
@@ -151,8 +151,8 @@ func (w *world) placedOf(selector string) (n int) {
 	return n
 }
 
-// end lets the placed pods that match a label selector succeed, as a kubelet would report it, and
-// labels them with ended=true.
+// The method `end` sets the phase of the placed pods that match a label selector to Succeeded, as a
+// kubelet does when pods end. It also adds the label ended=true to these pods.
 func (w *world) end(selector string) {
 	w.Helper()
 	for _, pod := range w.podsOf(selector) {
@@ -176,7 +176,7 @@ func (w *world) kueueIdle() bool {
 }
 
 // controllers starts controllers of kube-controller-manager, with their own service accounts. The
-// parameter `names` is a list with commas.
+// parameter `names` is a list separated by commas.
 func (w *world) controllers(names string) {
 	w.Helper()
 	w.keep(nil, "kube-controller-manager", filepath.Join(w.Bin, "kubeone"), "kube-controller-manager",

@@ -47,7 +47,7 @@ var vpaCases = []vpaCase{
 	{name: "no-updates", mode: "Off", want: "old pods, 2 CPUs, 64Mi"}, // the last case, so that the updater has had time to change the pods by mistake
 }
 
-// TestBesideVPA runs the Vertical Pod Autoscaler with the controller on one API server. It has no
+// TestBesideVPA runs the Vertical Pod Autoscaler with the controller on one API server. There is no
 // metrics server: the recommender reads from VerticalPodAutoscalerCheckpoints how much the
 // containers have used. No pod really runs, because there is no kubelet. So the test itself sets
 // the phases of pods.
@@ -84,9 +84,10 @@ func TestBesideVPA(t *testing.T) {
 	})
 }
 
-// vpaOutcome describes the pods of a Deployment. It is "refused" if the API server has refused to
-// create pods because of their CPUs. Otherwise it says whether the pods are those in the map `old`,
-// and how many CPUs and how much memory each has. It lets new pods run that Numalet has placed.
+// vpaOutcome describes the two pods of a Deployment. If they are alike, the result says whether
+// they are in the map `old`, and how many CPUs and how much memory each has. Otherwise the result
+// is "refused" if the API server has refused to create pods because of their CPUs. At its start,
+// vpaOutcome calls the method `run` for the pods.
 func (w *world) vpaOutcome(name string, old map[types.UID]bool) string {
 	w.Helper()
 	outcomes := map[string]int{}
@@ -159,8 +160,8 @@ func (w *world) vpa() string {
 	return start("vpa-updater", "vpa-updater", "--updater-interval=2s").Log
 }
 
-// besideDeployment is a Deployment of pods with exclusive CPUs. Its pods have the label app=NAME. They
-// need no time to end, because no kubelet would end them.
+// besideDeployment is a Deployment of pods with exclusive CPUs. Its pods have the label app=NAME.
+// Their grace period is 0, because no kubelet would end them.
 type besideDeployment struct {
 	name        string
 	replicas    int
@@ -183,8 +184,8 @@ spec:
 `, d.name, d.replicas, d.limits, d.annotations, d.spec)
 }
 
-// run lets the placed pods that match a label selector run, as a kubelet would report it. It returns
-// these pods.
+// The method `run` sets the phase of the placed pods that match a label selector to Running, as a
+// kubelet does when pods run. It returns these pods.
 func (w *world) run(selector string) (placed []corev1.Pod) {
 	w.Helper()
 	for _, pod := range w.podsOf(selector) {

@@ -24,9 +24,9 @@ func ours(name, cpus, policy string) *corev1.Pod {
 	return pod
 }
 
-// TestForms checks that pods with different forms of CPU and GPU requests are bound, and that those
-// with exclusive CPUs have a placement (the annotation that says how many CPUs each container gets
-// on each NUMA node). A pod that does not fit the only node gets an event with the reason.
+// TestForms checks that pods with different forms of CPU and GPU requests are bound. Those with
+// exclusive CPUs must have a placement: the annotation that says how many CPUs each container gets
+// on each NUMA node. A pod that does not fit the only node gets an event with the reason.
 func TestForms(t *testing.T) {
 	w := newWorld(t, 1, hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 2})
 	named := explicit("explicit", "1", "2")

@@ -58,7 +58,8 @@ func (w *world) replacePod(gang string) {
 	w.await("all six run again", func() bool { return w.gang(gang) == 6 })
 }
 
-// race waits until all pods of one gang are bound, and returns that gang and the other one.
+// race waits until all pods of one of the two gangs are bound. It returns this gang first, and then
+// the other one.
 func (w *world) race(a, b string) (first, second string) {
 	w.Helper()
 	w.await("all of one are bound", func() bool { return w.gang(a) == 6 || w.gang(b) == 6 })

@@ -13,7 +13,8 @@ import (
 
 // TestEveryPermissionOfTheInstallerIsNeeded starts numalet-containerd, which configures containerd,
 // on a node without systemd and without the permission to create events. It checks that the program
-// then cannot create the event that systemd is missing, and that it logs the missing permission.
+// then cannot create the event that says that systemd is missing, and that it logs the missing
+// permission.
 func TestEveryPermissionOfTheInstallerIsNeeded(t *testing.T) {
 	w := newPlane(t, 1, hollowcluster.Shape{NUMA: 1, CPUs: 4})
 	_, err := w.Kubectl(w.ctx, "apply", "--server-side", "-f", repository+"/deploy/containerd/rbac.yaml")

@@ -33,7 +33,7 @@ type jobs struct {
 	objects client.Client
 }
 
-// TestJobs runs its subtests on one control plane. Each subtest creates Jobs with other names.
+// TestJobs runs its subtests on one control plane. No two subtests use the same name for a Job.
 func TestJobs(t *testing.T) {
 	w := newWorld(t, 2, hollowcluster.Shape{NUMA: 2, CPUs: 16})
 	j := &jobs{w, w.objects()}
@@ -161,9 +161,9 @@ func retries(j *jobs) {
 	}
 }
 
-// gang checks a job of two pods that have to start together. One pod is deleted, and its
-// replacement waits because no node is schedulable. Meanwhile the other pod succeeds. The test
-// checks that the replacement may then start alone.
+// gang checks a job of two pods that have to start together. The test deletes one pod, and the
+// replacement of this pod waits because no node is schedulable. Meanwhile the other pod succeeds.
+// The test checks that the replacement may then start alone.
 func gang(j *jobs) {
 	j.make("pair", `{replicas: 2, minAvailable: 2}`)
 	j.runs("pair-0", "pair-1")
@@ -318,7 +318,8 @@ func (j *jobs) bound(name string) bool {
 	return pod != nil && pod.Spec.NodeName != ""
 }
 
-// replaced reports whether the pod has been replaced: another pod with the same name exists.
+// replaced reports whether the pod has been replaced, that is, whether another pod with the same
+// name exists.
 func (j *jobs) replaced(before *corev1.Pod) bool {
 	pod := j.found(before.Name)
 	return pod != nil && pod.UID != before.UID

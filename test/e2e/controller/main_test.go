@@ -101,8 +101,8 @@ func (w *world) admission() {
 // pod. The request must not come from an administrator, who may choose any scheduler: the API
 // server would admit the pod whether the policies are active or not. So the request comes from the
 // account of kube-controller-manager. For its requests, the policies check the permissions of the
-// pod's service account instead, and the service account of this pod has no permission to use
-// another scheduler.
+// pod's service account instead. The service account of this pod has no permission to use another
+// scheduler.
 func (w *world) inForce() bool {
 	w.Helper()
 	config, err := w.Config()
@@ -168,7 +168,8 @@ func (w *world) pod(name string) *corev1.Pod {
 const patience = 2 * time.Minute
 
 // await calls the function `ok` until it returns true. After the time in the constant `patience`, it
-// fails the test. The argument `what` says for the error message what the test waits for.
+// fails the test. The argument `what` says what the test waits for, and is a part of the error
+// message.
 func (w *world) await(what string, ok func() bool) {
 	w.Helper()
 	for deadline := time.Now().Add(patience); !ok(); time.Sleep(50 * time.Millisecond) {

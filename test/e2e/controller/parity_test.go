@@ -22,9 +22,9 @@ import (
 // give the same reasons for pods that they do not place. The last section of a file has the results
 // of kube-scheduler.
 //
-// The cases leave out these known differences: kube-scheduler also rates nodes by their free
-// resources, it spreads the pods of a Service, ReplicaSet or StatefulSet even if they have no
-// spread constraints, it preempts pods, and it chooses at random among equal nodes.
+// The cases leave out four known differences. kube-scheduler also rates nodes by their free
+// resources. It spreads the pods of a Service, ReplicaSet or StatefulSet even if they have no
+// spread constraints. It preempts pods. It chooses at random among equal nodes.
 func TestParity(t *testing.T) {
 	w := newWorld(t, 0, hollowcluster.Shape{}, "--reserve-after=none", "--config="+profiles(t, "numalet-scheduler", "")) // no reservations of nodes, because kube-scheduler has none
 	w.upstream()
@@ -65,9 +65,9 @@ func (w *world) upstream() {
 	}
 }
 
-// The method `still` waits until every pod has a verdict (a node, or a reason why it has none), and
-// until no verdict has changed for 3 s. It returns all verdicts in the format of the method
-// `verdicts`.
+// The method `still` waits until every pod has a verdict, which is a node or a reason why the pod
+// has none. It then waits until no verdict has changed for 3 s. It returns all verdicts in the
+// format of the method `verdicts`.
 func (s *stage) still() string {
 	s.Helper()
 	s.awaitVerdicts()

@@ -19,7 +19,7 @@ type replicas struct {
 	*world
 	running [2]*hollowcluster.Controller
 	logs    []string // of all replicas that were started
-	fenced  int      // Bindings that replicas did not send because their lease had ended
+	fenced  int      // number of Bindings that replicas did not send because their lease had ended
 }
 
 // newReplicas starts two controllers with a lease of 3 s, and waits until both are ready.

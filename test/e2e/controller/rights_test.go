@@ -122,8 +122,9 @@ spec:
   volumes: [{name: disk, persistentVolumeClaim: {claimName: provisioned}}]
 `
 
-// foreign first creates a Service and a ConfigMap, and then a job with the same name. They are in
-// the way of the Service and the ConfigMap that the controller creates for the job.
+// The function `foreign` creates a Service and a ConfigMap, and then a job with the same name. The
+// two objects are in the way of the Service and the ConfigMap that the controller has to create for
+// the job.
 func foreign(j *jobs) {
 	for _, kind := range []string{"service", "configmap"} {
 		args := []string{"create", kind, "foreign"}

@@ -143,9 +143,9 @@ func (w *world) aggregate() {
 	w.must(err)
 }
 
-// town has the objects that exist before the attacks: the tenant `victim` with a GPU group, the
-// tenant `mallory` with a quota, the user `mallory` with the role `edit` in one namespace, and the
-// user `ben`.
+// town has the objects that exist before the attacks. The tenant `victim` has a GPU group, and the
+// tenant `mallory` has a quota. The user `mallory` has the role `edit` in one namespace. There is
+// also the user `ben`.
 const town = `
 {apiVersion: v1, kind: Namespace, metadata: {name: team-m, labels: {numalet.dev/tenant: mallory}}}
 ---

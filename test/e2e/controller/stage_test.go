@@ -173,7 +173,7 @@ func (s *stage) clear() {
 }
 
 // awaitVerdicts waits until every pod has a node or a reason why it has none. It waits at most 30
-// s.
+// seconds.
 func (s *stage) awaitVerdicts() {
 	s.Helper()
 	for deadline := time.Now().Add(30 * time.Second); strings.Contains(s.verdicts(), ": ?\n"); time.Sleep(50 * time.Millisecond) {

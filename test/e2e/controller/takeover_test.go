@@ -19,8 +19,9 @@ var (
 	takeovers    = flag.Int("takeovers", 2, "how many leaders go, of each kind")
 )
 
-// TestKilled kills the leader of two controllers repeatedly while it binds pods. It checks that the
-// other controller continues, that every pod is bound once, and that no resource is assigned twice.
+// TestKilled runs two controllers. Several times, it kills the leader while the leader binds pods.
+// It checks that the other controller continues, that every pod is bound once, and that no resource
+// is assigned twice.
 func TestKilled(t *testing.T) {
 	takeOver(t, func(r *replicas, _ int, _ func()) { r.kill(r.leader(nil)) })
 }

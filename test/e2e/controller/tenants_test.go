@@ -23,9 +23,9 @@ import (
 )
 
 // timeConstant is the time constant of the tenants' scores in these tests. A score is an average of
-// what the tenant used, in which recent use counts more, and waiting pods of the tenant with the
-// lowest score come first. With this time constant, scores change in 80 s as much as they do in a
-// week with the default.
+// what the tenant used, in which recent use counts more. Waiting pods of the tenant with the lowest
+// score come first. With this time constant, scores change in 80 s as much as they do in a week
+// with the default.
 const timeConstant = 20 * time.Second
 
 // office is a control plane with tenants. For each of three GPU models it has a node with two GPUs.
@@ -71,7 +71,8 @@ func (o *office) begin(name string) {
 	o.must(o.controller.AwaitReady(o.ctx))
 }
 
-// open creates a Tenant, with the given score in its status if it is more than 0.
+// open creates a Tenant, with the given score in its status if the score is more
+// than 0.
 func (o *office) open(name string, of fairshare.Type, score float64) {
 	o.Helper()
 	t := &v1alpha1.Tenant{ObjectMeta: metav1.ObjectMeta{Name: name}}

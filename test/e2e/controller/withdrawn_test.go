@@ -76,8 +76,8 @@ func (w *world) withdraw(names []string, manifests ...string) *withdrawn {
 }
 
 // withdrawOnNode creates a pod of a service account on node-00000. It returns a kubeconfig with a
-// token of this account, which is bound to the pod. The roles that roleTests lists for the running
-// test lose all permissions, except for the permission to patch events.
+// token of this account. The token is bound to the pod. The roles that roleTests lists for the
+// running test lose all permissions, except for the permission to patch events.
 func (w *world) withdrawOnNode(account string) (*withdrawn, string) {
 	w.Helper()
 	own := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "numalet-system", Name: account},
@@ -226,8 +226,8 @@ func (r *withdrawn) done() bool {
 	return len(r.lacks) == 0
 }
 
-// check fails the test for each permission that the program did not need: no request was refused
-// for lack of it.
+// check fails the test for each permission that the program did not need. The API server has
+// refused no request because such a permission was missing.
 func (r *withdrawn) check() {
 	r.Helper()
 	r.given.Wait()

@@ -41,8 +41,8 @@ func (c Container) Exclusive(policy string) bool {
 	return c.On != nil || policy != "" && err == nil && q.MilliValue()%1000 == 0
 }
 
-// Pod returns a Guaranteed pod. If `policy` is "", the pod has no annotation for a CPU policy, and
-// its containers use shared CPUs, except for those that request CPUs of single NUMA nodes
+// Pod returns a Guaranteed pod. If `policy` is "", the pod has no annotation for a CPU policy. Its
+// containers then use shared CPUs, except for those that request CPUs of single NUMA nodes
 // (Container.On).
 func Pod(name, policy string, containers ...Container) *corev1.Pod {
 	grace := int64(1)

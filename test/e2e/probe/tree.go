@@ -27,8 +27,8 @@ const (
 
 func (r role) String() string { return [...]string{"unknown", "sandbox", "shared", "exclusive"}[r] }
 
-// cpulist is the CPUs that a container's cgroup may use, as the file cpuset.cpus.effective of the
-// cgroup has them, such as "0-3,8".
+// cpulist is the content of the file cpuset.cpus.effective of a container's cgroup, such as
+// "0-3,8". It lists the CPUs that the cgroup may use.
 type cpulist string
 
 func (m cpulist) overlaps(n cpulist) bool {

@@ -59,12 +59,12 @@ type watcher struct {
 	report report
 }
 
-// pass first reads the cpusets of all exclusive containers, and then those of all containers. In
-// this order, CPUs that become exclusive cause no false alarm: before the exclusive container gets
-// them, the agent removes them from all other containers, whose cpusets are read later. If the
-// cpuset of a container overlaps that of an exclusive container, the CPUs may have become shared in
-// between. So the method reads the cpuset of the exclusive container again, and counts the overlap
-// only if the container still has the same CPUs.
+// The method `pass` first reads the cpusets of all exclusive containers, and then those of all
+// containers. In this order, CPUs that become exclusive cause no false alarm. Before the exclusive
+// container gets them, the agent removes them from all other containers, and the method reads the
+// cpusets of those containers later. If the cpuset of a container overlaps that of an exclusive
+// container, the CPUs may have become shared in between. So the method reads the cpuset of the
+// exclusive container again, and counts the overlap only if the container still has the same CPUs.
 func (w *watcher) pass() {
 	all := w.tree.containers()
 	w.classify(all)

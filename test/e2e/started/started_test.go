@@ -32,8 +32,8 @@ const repository = "../../.."
 // commandTimeout is long enough to build a release with a cold build cache.
 const commandTimeout = 15 * time.Minute
 
-// reader runs commands as a reader of the documentation does: each in the directory in which the
-// commands before it were run, or to which the command cd changed.
+// reader runs commands as a reader of the documentation does, all in one working directory. The
+// command cd in a page changes the working directory.
 type reader struct {
 	rig   e2eutil.Rig
 	dir   string // the working directory
@@ -110,10 +110,11 @@ func (r *reader) try(t *testing.T, page docstest.Page, section string) {
 	}
 }
 
-// onRig replaces what differs on the test cluster in a command or file of a page. The node of the
-// cluster has no registry: images are loaded through the rig, and the image of busybox has another
-// name. The API server of the cluster cannot reach pods, so the queue API, an aggregated API, would
-// stay unavailable. The kubectl plugin must not stay on the machine that runs the test.
+// onRig replaces those parts of a command or file of a page that must be different on the test
+// cluster. The node of the cluster has no registry: images are loaded through the rig, and the
+// image of busybox has another name. The API server of the cluster cannot reach pods, so the queue
+// API, an aggregated API, would stay unavailable. The kubectl plugin must not stay on the machine
+// that runs the test.
 func (r *reader) onRig(text string) string {
 	return strings.NewReplacer(
 		"ctr -n k8s.io images import", r.rig.Bin+" load --flavour "+r.rig.Flavour,

@@ -21,7 +21,7 @@ type plugin struct {
 		sync.Mutex
 		out      io.Writer
 		members  []string // IDs of the pod's containers that exist when the plugin starts
-		cpus     []string // the remaining CPU sets: for each container that is created next, the plugin moves the pod's containers to one of them
+		cpus     []string // the remaining CPU sets; when the next container is created, the plugin moves the pod's containers to the first of them
 		answered map[string]answer
 	}
 }

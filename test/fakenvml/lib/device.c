@@ -108,7 +108,7 @@ nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned int len
 	return r ? r : copy(name, length, device.handle->name);
 }
 
-/* NVIDIA's device plugin asks for it. All fake GPUs are of the generation of the H100. */
+/* NVIDIA's device plugin asks for the compute capability. All fake GPUs are of the generation of the H100. */
 nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int *major, int *minor)
 {
 	*major = 9;

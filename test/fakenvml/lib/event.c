@@ -12,9 +12,10 @@
  *   deaf UUID   hears UUID
  *
  * xid, doublebit and unavailable are NVML events. An event set reports them if it was created before
- * the line was written. The other lines set the state of the GPU from then on: after lost, calls for
- * the GPU return NVML_ERROR_GPU_IS_LOST, and after deaf, its events cannot be registered. found and
- * hears undo this. ecc sets the number of uncorrected memory errors, and action the recovery action. */
+ * the line was written. The other lines set the state of the GPU from then on: after "lost", calls for
+ * the GPU return NVML_ERROR_GPU_IS_LOST, and after "deaf", its events cannot be registered. "found" and
+ * "hears" undo this. "ecc" sets the number of uncorrected memory errors, and "action" sets the recovery
+ * action. */
 
 struct nvmlEventSet_st {
 	long seen; /* bytes of the file whose events were reported */

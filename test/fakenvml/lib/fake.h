@@ -41,7 +41,7 @@ const char *events_path(void);
 /* Reads the layout file. If it cannot parse a line, it prints the line to stderr and returns NVML_ERROR_UNKNOWN. */
 nvmlReturn_t layout_read(void);
 
-/* Sets lost, deaf, ecc and action of all GPUs to what the file of events says now. */
+/* Sets the fields lost, deaf, ecc and action of all GPUs to what the file of events says now. */
 void events_replay(void);
 
 /* Returns the index of a GPU. */

@@ -98,7 +98,8 @@ func TestTranslate(t *testing.T) {
 	}
 }
 
-// lists is a fake Node. It is a channel to which each call of Synchronize sends its sandboxes.
+// The type `lists` is a fake Node. It is a channel to which each call of Synchronize sends its list
+// of sandboxes.
 type lists chan []workload.Sandbox
 
 func (l lists) Synchronize(_ context.Context, sandboxes []workload.Sandbox, _ []workload.Container) {

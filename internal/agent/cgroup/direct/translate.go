@@ -13,7 +13,8 @@ import (
 
 // translate converts a pod's cgroups to the sandboxes and containers that a container runtime with
 // NRI would report. `pod` is nil if the pod informer does not have the pod yet. In this case, the
-// agent writes none of the pod's cgroups, because the pod's containers may request exclusive CPUs.
+// agent writes none of the pod's cgroups, because it does not know yet whether the pod's containers
+// request exclusive CPUs.
 //
 // A pod that does not request exclusive CPUs becomes one sandbox, whose cgroup is the pod's own
 // cgroup. For a pod that requests exclusive CPUs, the agent does not write the pod's own cgroup,
@@ -49,8 +50,8 @@ func translate(group cgroup.PodCgroup, pod *corev1.Pod) ([]workload.Sandbox, []w
 	return sandboxes, containers
 }
 
-// mayRequest reports whether the pod may request exclusive CPUs. It also returns true if the
-// request is invalid, and for a pod with the annotation numalet.dev/placement, in which
+// mayRequest reports whether it is possible that the pod requests exclusive CPUs. It also returns
+// true if the request is invalid, and for a pod with the annotation numalet.dev/placement, in which
 // numalet-controller writes how many exclusive CPUs each container gets.
 func mayRequest(pod *corev1.Pod) bool {
 	request, err := v1alpha1.ReadCPURequest(pod)

@@ -4,7 +4,7 @@
 //
 // NVIDIA's library nvcdi, which implements Describer, determines the content of the file. The CDI
 // project's Go library writes the file. A healthy GPU that is not in the file gets unknown health,
-// so that no container is allocated a device that the container runtime cannot find.
+// so that the kubelet allocates no device that the container runtime cannot find.
 //
 //	inventory = cdi.NewSpecWriter(options).Prepare(inventory, driver)
 //

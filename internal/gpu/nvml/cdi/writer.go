@@ -46,7 +46,7 @@ type SpecWriter struct {
 	Options
 	written string            // the summary (see the function `summary`) of the GPUs when the file was written last
 	missing map[string]string // the GPUs that the file lacks: UUID to reason
-	retry   bool              // whether the next call of Prepare must write the file again, because a GPU without a known fault is missing in it, and the driver may be able to describe this GPU by then
+	retry   bool              // whether a GPU without a known fault is missing in the file; the next call of Prepare then writes the file again, because the driver may be able to describe this GPU by then
 }
 
 // NewSpecWriter returns a SpecWriter. It writes nothing until Prepare is called.

@@ -17,7 +17,7 @@ func LargestFirst(demands []int) []int {
 }
 
 // bestFit assigns the demands in the given order, each to the bin in which it leaves the
-// least room. Of bins with equal room, it takes the first. Its time grows with the
+// least room. Of bins with equal room, bestFit takes the first. The time grows with the
 // number of bins times the number of demands.
 func bestFit(bins, demands, order []int) (bin []int, complete bool) {
 	room := slices.Clone(bins)

@@ -9,10 +9,11 @@ import (
 )
 
 // debianPackagesOfCRIO are the Debian packages that nodes with CRI-O have in addition to those of
-// other nodes with systemd: conmon, which is the parent of every container's first process; skopeo,
-// which imports images; and their libraries. They are unpacked and not installed, because
-// debootstrap cannot resolve all their dependencies. crun, which CRI-O uses by default, is not among
-// them: crun 1.8.1, the version of Debian 12, does not accept the container specs of CRI-O 1.36.
+// other nodes with systemd. conmon is the parent of every container's first process. skopeo imports
+// images. The other packages are their libraries. All packages are unpacked and not installed,
+// because debootstrap cannot resolve all their dependencies. The list does not contain crun, which
+// CRI-O uses by default. Debian 12 has crun 1.8.1, which does not accept the container specs of
+// CRI-O 1.36.
 func debianPackagesOfCRIO() []string {
 	return []string{"conmon", "skopeo", "golang-github-containers-common", "libassuan0",
 		"libdevmapper1.02.1", "libglib2.0-0", "libgpgme11"}
@@ -75,7 +76,8 @@ func (b Builder) crioModfile(temp, module, sums string) (string, error) {
 	}
 	edit := []string{"go", "mod", "edit", "-replace=k8s.io/cri-api=k8s.io/cri-api@" + criAPI}
 	for line := range strings.Lines(sums) {
-		// Each module has two lines. The one of its go.mod file has a version that ends with /go.mod.
+		// Each module has two lines. The line for its go.mod file has a version that ends with
+		// /go.mod.
 		if f := strings.Fields(line); !strings.HasSuffix(f[1], "/go.mod") {
 			edit = append(edit, "-require="+f[0]+"@"+f[1])
 		}

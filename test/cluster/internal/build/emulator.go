@@ -19,7 +19,7 @@ var oldestQEMU = [2]int{8, 1}
 var backported = []string{"qemu-system-x86", "qemu-system-common", "qemu-system-data", "seabios"}
 
 // emulator returns the recipe for the program qemu. If the QEMU installed on the host is new
-// enough, qemu is a link to it. Otherwise QEMU is unpacked from the backports of the Debian
+// enough, qemu is a link to it. Otherwise QEMU is unpacked from the backports of the host's Debian
 // release.
 func (b Builder) emulator() artefact.Recipe {
 	installed, _ := exec.Command("qemu-system-x86_64", "--version").Output()
@@ -45,8 +45,8 @@ here=$(dirname "$0")
 exec "$here/usr/bin/qemu-system-x86_64" -L "$here/usr/share/qemu" -L "$here/usr/share/seabios" -L /usr/lib/ipxe/qemu "$@"
 `
 
-// newEnough reports whether QEMU is at least of version oldestQEMU. It parses the first line of the
-// output of qemu-system-x86_64 --version.
+// newEnough reports whether QEMU has at least the version oldestQEMU. It parses the first line of
+// the output of qemu-system-x86_64 --version.
 func newEnough(version string) bool {
 	var major, minor int
 	if _, err := fmt.Sscanf(version, "QEMU emulator version %d.%d", &major, &minor); err != nil {

@@ -72,9 +72,9 @@ func moduleFiles(dir string) ([]string, error) {
 
 // dependencies returns the files of the modules that a module needs, in the order in which they
 // must be loaded, and then the file of the module itself. The argument `index` is the content of
-// modules.dep, which lists for each module the needed modules, in the reverse of the order in which
-// they must be loaded. The argument `builtin` is the content of modules.builtin. A module listed
-// there is part of the kernel image, and has no file.
+// modules.dep, which lists for each module the modules that it needs. They are in reverse order:
+// the first one must be loaded last. The argument `builtin` is the content of modules.builtin. A
+// module listed there is part of the kernel image, and has no file.
 func dependencies(index, builtin, module string) ([]string, error) {
 	for line := range strings.Lines(index) {
 		file, needs, _ := strings.Cut(strings.TrimSpace(line), ":")

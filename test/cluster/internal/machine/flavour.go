@@ -25,13 +25,14 @@ type Flavour struct {
 	SSHPort     int    // port on the host's loopback
 }
 
-// withoutAppArmor is the kernel argument for machines without Debian, which do not have the program
-// that loads AppArmor profiles, and for machines with CRI-O, which is built without AppArmor.
+// withoutAppArmor is the kernel argument for machines without Debian and for machines with CRI-O.
+// Machines without Debian do not have the program that loads AppArmor profiles. CRI-O is built
+// without AppArmor.
 const withoutAppArmor = "apparmor=0"
 
 // nfv are kernel arguments as operators of network functions (NFV) set them. The kernel does not
-// balance load over the CPUs 4-7, 14 and 15, and stops the timer interrupt of such a CPU while it
-// runs a single thread. Each of the four NUMA nodes has 8 huge pages.
+// balance load over the CPUs 4-7, 14 and 15. It stops the timer interrupt of one of these CPUs
+// while the CPU runs a single thread. Each of the four NUMA nodes has 8 huge pages.
 const nfv = "isolcpus=managed_irq,domain,4-7,14-15 nohz_full=4-7,14-15 rcu_nocbs=4-7,14-15 hugepagesz=2M hugepages=32"
 
 // Flavours returns all flavours; the first is the default.

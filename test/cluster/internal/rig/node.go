@@ -160,10 +160,10 @@ func (r *Rig) Enter(flavour machine.Flavour) (*guest.Client, error) {
 	return d.Dial(30 * time.Second)
 }
 
-// awaitNode waits until the node is Ready and its boot ID differs from the argument `previous`, which
-// is the boot ID before the reboot ("" if the machine was not rebooted). A node whose machine has
-// just been reset may still have the status Ready from before. The boot ID shows whether the status
-// is from before or after the reboot.
+// awaitNode waits until the node is Ready and its boot ID differs from the argument `previous`.
+// This argument is the boot ID before the reboot, or "" if the machine was not rebooted. A node
+// whose machine has just been reset may still have the status Ready from before. The boot ID shows
+// whether the status is from before or after the reboot.
 func awaitNode(ctx context.Context, c *control.Client, name, previous string) error {
 	for {
 		n, err := c.Node(ctx, name)

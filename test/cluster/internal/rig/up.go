@@ -92,7 +92,7 @@ func (r *Rig) loadImages(g *guest.Client, flavour machine.Flavour, dir string) e
 }
 
 // lock waits until no other process starts or stops parts of the cluster. Until unlock is called,
-// it prevents others from doing so.
+// no other process can start or stop parts of the cluster through this package.
 func (r *Rig) lock() (unlock func(), err error) {
 	if err := os.MkdirAll(r.Run(), 0o755); err != nil {
 		return nil, fmt.Errorf("make %s: %w", r.Run(), err)

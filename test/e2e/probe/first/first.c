@@ -1,6 +1,6 @@
-// first records the CPUs with which its process started, and then executes its arguments. It is in
-// C, because a C program asks the kernel within microseconds after exec. The Go runtime runs for
-// milliseconds before main.
+// The program `first` records the CPUs with which its process started, and then executes its
+// arguments. It is in C, because a C program asks the kernel within microseconds after exec. The Go
+// runtime runs for milliseconds before main.
 //
 //   first FILE PROGRAM [ARG...]   appends "born <CLOCK_BOOTTIME ns> <cpu>,<cpu>…" to FILE
 #define _GNU_SOURCE
