@@ -23,6 +23,9 @@ func TestBar(t *testing.T) {
 		"disabled":           {NUMA{Capacity: 8}, "[rrrrrrrrrrrrrrrrrrrrrrrr]"},
 		"few of many":        {NUMA{Capacity: 256, Allocatable: 255, Available: 254}, "[#······················r]"},
 		"one free of many":   {NUMA{Capacity: 256, Allocatable: 255, Available: 1}, "[######################·r]"},
+		"none free, uneven":  {NUMA{Capacity: 28, Allocatable: 26}, "[#######################r]"},
+		"one of each":        {NUMA{Capacity: 48, Allocatable: 2, Available: 1}, "[#·rrrrrrrrrrrrrrrrrrrrrr]"},
+		"no CPUs":            {NUMA{}, "[                        ]"},
 		"one free, no other": {NUMA{Capacity: 256, Allocatable: 256, Available: 1}, "[#######################·]"},
 	} {
 		t.Run(name, func(t *testing.T) {

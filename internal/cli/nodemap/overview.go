@@ -30,15 +30,23 @@ func Overview(w io.Writer, nodes []Summary) error {
 }
 
 // bar returns the bar for the CPUs of a NUMA node: first the exclusive CPUs, then the CPUs that can
-// still become exclusive, then all others. A part of the bar that stands for at least one CPU has
-// at least one character.
+// still become exclusive, then all others. A part of the bar has a character if, and only if, it
+// stands for at least one CPU. The bar of a NUMA node without CPUs is blank.
 func bar(n NUMA) string {
+	if n.Capacity <= 0 {
+		return "[" + strings.Repeat(" ", barWidth) + "]"
+	}
 	exclusive := part(n.Allocatable-n.Available, n.Capacity)
 	reserved := part(n.Capacity-n.Allocatable, n.Capacity)
-	free := barWidth - exclusive - reserved
-	if free == 0 && n.Available > 0 {
-		free, exclusive = 1, exclusive-1
+	free := 0
+	if n.Available > 0 {
+		free = max(1, barWidth-exclusive-reserved)
 	}
+	larger := &exclusive // the part that makes the bar exactly as wide as it must be
+	if reserved > exclusive {
+		larger = &reserved
+	}
+	*larger += barWidth - exclusive - reserved - free
 	return "[" + strings.Repeat("#", exclusive) + strings.Repeat("·", free) + strings.Repeat("r", reserved) + "]"
 }
 

@@ -20,9 +20,10 @@ import (
 // of the pod. A node with a sufficient coordinate does not always fit the pod, so it has to be
 // checked.
 type Dimension struct {
-	Name string // in the syntax of ParseDimension
-	Node func(*sched.Node) int64
-	Pod  func(*sched.Pod) int64
+	Name    string // in the syntax of ParseDimension
+	Node    func(*sched.Node) int64
+	Pod     func(*sched.Pod) int64
+	amounts bool // whether the coordinates depend only on sched.Amounts, and not on NUMA nodes or single GPUs
 }
 
 // Space has the dimensions of an index of nodes, in the order in which the administrator configured
@@ -60,7 +61,7 @@ func (s Space) AppendPod(at []int64, pod *sched.Pod) []int64 {
 // (sched.Amounts), and not on NUMA nodes or single GPUs.
 func (s Space) Amounts() (amounts Space) {
 	for _, d := range s {
-		if !strings.HasPrefix(d.Name, "numa-") && (!strings.HasPrefix(d.Name, "gpu") || strings.Contains(d.Name, ".")) {
+		if d.amounts {
 			amounts = append(amounts, d)
 		}
 	}
@@ -122,18 +123,27 @@ func ParseSpace(text string) (Space, error) {
 
 func fixed() Space {
 	return Space{
-		{"cpu", func(node *sched.Node) int64 { return int64(node.Free.CPU) }, func(pod *sched.Pod) int64 { return int64(pod.Requests.CPU) }},
-		{"memory", func(node *sched.Node) int64 { return int64(node.Free.Memory) }, func(pod *sched.Pod) int64 { return int64(pod.Requests.Memory) }},
-		{"pods", func(node *sched.Node) int64 { return int64(node.Free.Pods) }, func(pod *sched.Pod) int64 { return int64(pod.Requests.Pods) }},
-		{"numa-total", freeExclusive, peakExclusive},
-		{"numa-single", largestFree, ofPolicy(podspec.Single)},
-		{"numa-spread", evenFree, ofPolicy(podspec.Spread)},
+		amount("cpu", func(a sched.Amounts) int64 { return int64(a.CPU) }),
+		amount("memory", func(a sched.Amounts) int64 { return int64(a.Memory) }),
+		amount("pods", func(a sched.Amounts) int64 { return int64(a.Pods) }),
+		{Name: "numa-total", Node: freeExclusive, Pod: peakExclusive},
+		{Name: "numa-single", Node: largestFree, Pod: ofPolicy(podspec.Single)},
+		{Name: "numa-spread", Node: evenFree, Pod: ofPolicy(podspec.Spread)},
 	}
 }
 
 func extended(name string) Dimension {
 	one := unique.Make(name) // the same string that nodes and pods use, so that names are compared by address
-	return Dimension{name,
-		func(node *sched.Node) int64 { return node.Free.Extended.Of(one.Value()) },
-		func(pod *sched.Pod) int64 { return pod.Requests.Extended.Of(one.Value()) }}
+	return amount(name, func(a sched.Amounts) int64 { return a.Extended.Of(one.Value()) })
+}
+
+// amount returns the dimension that compares one of the amounts that a node has free with that which
+// a pod requests.
+func amount(name string, of func(sched.Amounts) int64) Dimension {
+	return Dimension{
+		Name:    name,
+		Node:    func(node *sched.Node) int64 { return of(node.Free) },
+		Pod:     func(pod *sched.Pod) int64 { return of(pod.Requests) },
+		amounts: true,
+	}
 }

@@ -18,11 +18,11 @@ func ofGPUs() []gpuDimension {
 // number of whole GPUs that a pod requests. The dimension considers only GPUs of one type (the
 // parameter `kind`), or of all types if `kind` is "".
 func wholeGPUs(name, kind string) Dimension {
-	return Dimension{name,
-		func(node *sched.Node) int64 {
+	return Dimension{Name: name,
+		Node: func(node *sched.Node) int64 {
 			return sum(node, kind, func(gpu sched.GPU) int64 { return int64(max(0, gpu.Free) / sched.WholeGPU) })
 		},
-		func(pod *sched.Pod) int64 {
+		Pod: func(pod *sched.Pod) int64 {
 			if pod.GPUs.Milli < sched.WholeGPU {
 				return 0
 			}
@@ -33,8 +33,8 @@ func wholeGPUs(name, kind string) Dimension {
 // largestShare returns the dimension that compares the largest free amount of a single
 // GPU with the amount that a pod requests of each of its GPUs.
 func largestShare(name, kind string) Dimension {
-	return Dimension{name,
-		func(node *sched.Node) int64 {
+	return Dimension{Name: name,
+		Node: func(node *sched.Node) int64 {
 			most := sched.MilliGPU(0)
 			for _, gpu := range node.GPUs {
 				if kind == "" || gpu.Type == kind {
@@ -43,7 +43,7 @@ func largestShare(name, kind string) Dimension {
 			}
 			return int64(most)
 		},
-		func(pod *sched.Pod) int64 {
+		Pod: func(pod *sched.Pod) int64 {
 			if pod.GPUs.Count == 0 {
 				return 0
 			}
@@ -54,11 +54,11 @@ func largestShare(name, kind string) Dimension {
 // totalGPU returns the dimension that compares the sum of the free amounts of a node's
 // GPUs with the sum of the amounts that a pod requests.
 func totalGPU(name, kind string) Dimension {
-	return Dimension{name,
-		func(node *sched.Node) int64 {
+	return Dimension{Name: name,
+		Node: func(node *sched.Node) int64 {
 			return sum(node, kind, func(gpu sched.GPU) int64 { return int64(max(0, gpu.Free)) })
 		},
-		func(pod *sched.Pod) int64 { return of(pod, kind, int64(pod.GPUs.Count)*int64(pod.GPUs.Milli)) }}
+		Pod: func(pod *sched.Pod) int64 { return of(pod, kind, int64(pod.GPUs.Count)*int64(pod.GPUs.Milli)) }}
 }
 
 func sum(node *sched.Node, kind string, weight func(sched.GPU) int64) int64 {
