@@ -133,8 +133,8 @@ func checkNoPolicyOptions(pod *corev1.Pod) error {
 	return nil
 }
 
-// RefusePlacement returns the Refusal of a pod with the annotation numalet.dev/placement
-// on a node whose agent works without a controller.
+// RefusePlacement returns the Refusal of a pod that has the annotation numalet.dev/placement,
+// although the agent of its node works without a controller.
 func RefusePlacement() error {
 	return refuse(PlacementForged, "", "the pod carries the annotation %s, which only the numalet controller may set, and none serves this node; remove it",
 		AnnotationPlacement)

@@ -45,8 +45,8 @@ func TestQuantitiesOfCRDs(t *testing.T) {
 	}
 }
 
-// quantitiesOf finds the fields of a schema that are quantities, and returns the schema of each, by
-// the path of the field. All paths start with the given path.
+// quantitiesOf finds the fields of a schema that are quantities, and returns a map from the path of
+// each field to the schema of the field. All paths start with the given path.
 func quantitiesOf(schema apiextensions.JSONSchemaProps, path string) map[string]apiextensions.JSONSchemaProps {
 	if schema.XIntOrString {
 		return map[string]apiextensions.JSONSchemaProps{path: schema}

@@ -35,8 +35,9 @@ func pods(f *testing.F) (all [][]byte) {
 	return all
 }
 
-// FuzzReadCPURequest checks that ReadCPURequest either refuses a random pod with a reason, or
-// returns a request that agrees with the limits of the pod.
+// FuzzReadCPURequest calls ReadCPURequest with random pods. ReadCPURequest must return either a
+// Refusal with a reason and a message, or a request whose amounts are at most MaxAmount.
+// ReadPlacement must return an error if the pod has no placement.
 func FuzzReadCPURequest(f *testing.F) {
 	for _, pod := range pods(f) {
 		f.Add(pod)

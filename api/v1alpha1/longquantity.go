@@ -12,8 +12,8 @@ import (
 // the power of the exponent. Negative exponents match, too: an exponent that does not fit in 32
 // bits overflows, and may change its sign.
 // Source: https://github.com/kubernetes/apimachinery/blob/v0.36.3/pkg/api/resource/quantity.go, ParseQuantity.
-// The API server refuses such quantities in the fields of Numalet's custom resources, by the
-// schemas in deploy/crds.
+// The schemas in deploy/crds make the API server refuse such quantities in the fields of Numalet's
+// custom resources.
 var longExponent = regexp.MustCompile(`[eE][+-]?[0-9]{3,}\.?[0-9]*\s*$`)
 
 // maxQuantity is the largest number of characters of a quantity. The time to parse a quantity grows

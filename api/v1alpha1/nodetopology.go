@@ -220,7 +220,7 @@ type Cache struct {
 
 // Distance is the distance from one NUMA node to another, or to itself.
 type Distance struct {
-	// ID is the id of the NUMA node to which the distance is.
+	// ID is the id of the NUMA node to which the distance is measured.
 	ID int32 `json:"id"`
 	// Value is the distance: 10 is local, 255 is unreachable.
 	Value int32 `json:"value"`

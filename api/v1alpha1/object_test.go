@@ -13,9 +13,9 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestObjects validates the object of each testdata/object/*.txt as an API server does with
-// deploy/crds. If the file has a section "old", the object is an update of the object in
-// that section. The file also has the expected validation errors or, if no error is
+// TestObjects validates the object of each testdata/object/*.txt against the schemas in
+// deploy/crds, as an API server does. If the file has a section "old", the object is an update of
+// the object in that section. The file also has the expected validation errors or, if no error is
 // expected, the expected spec with its defaults.
 func TestObjects(t *testing.T) {
 	kinds := map[string]served{"Tenant": serve(t, "tenants"), "Job": serve(t, "jobs"), "GPUGroup": serve(t, "gpugroups")}

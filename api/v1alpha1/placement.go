@@ -173,8 +173,8 @@ func (c ContainerPlacement) cpus() (sum int) {
 // ErrNewerPlacement, and PlacementInvalid otherwise. A placement is invalid if it cannot
 // be parsed, or if it names a container that the pod does not have. It is also invalid if
 // it gives exclusive CPUs to a container that requests none, or if its number of CPUs
-// differs from the request. For a request with limits per NUMA node, the numbers must be
-// equal on each NUMA node. ReadPlacement does not check whether the CPUs follow the pod's
+// differs from the request. If the container has limits per NUMA node, the placement must give
+// exactly these numbers of CPUs. ReadPlacement does not check whether the CPUs follow the pod's
 // CPU policy: the controller and the agent check that.
 func ReadPlacement(pod *corev1.Pod, request CPURequest) (Placement, error) {
 	p, err := ParsePlacement(pod.Annotations[AnnotationPlacement])

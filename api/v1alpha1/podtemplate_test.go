@@ -36,7 +36,7 @@ func TestPodSpec(t *testing.T) {
 	}
 }
 
-// withRequests returns the JSON of a pod's spec. The parameter list is the content of
+// withRequests returns the JSON of a pod's spec. The parameter `list` is the content of
 // the container's resources.requests, as JSON fields.
 func withRequests(list string) string {
 	return `{"containers":[{"name":"main","resources":{"requests":{` + list + `}}}]}`

@@ -73,8 +73,8 @@ func (s served) admit(ctx context.Context, object, old map[string]any) field.Err
 }
 
 // judge adds the errors that ValidateCustomResource does not find: duplicates in lists that are
-// sets or maps, and broken CEL rules. As in the API server, the CEL rules are not checked if there
-// are certain other errors, such as a missing field or a value of the wrong type.
+// sets or maps, and violated CEL rules. As in the API server, the CEL rules are not checked if
+// there are certain other errors, such as a missing field or a value of the wrong type.
 func (s served) judge(ctx context.Context, object, old map[string]any, errs field.ErrorList) field.ErrorList {
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, s.structural, object)...)
 	for _, err := range errs {

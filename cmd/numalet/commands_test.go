@@ -19,8 +19,8 @@ const repository = "../../"
 // TestCommandsOfTheDocs checks that a test runs each command in the code blocks of README.md and
 // docs/getting-started.md. This test itself runs the commands of the program numalet. For a command
 // of make, it only checks that the target exists. The test of `make e2e-started` runs the commands
-// for a cluster that are in the sections of docstest.TriedSections. Any other command must be in
-// the Makefile, so that make runs it.
+// in the sections of docstest.TriedSections on a cluster. Any other command must be in the
+// Makefile, so that make runs it.
 func TestCommandsOfTheDocs(t *testing.T) {
 	makefile := readPage(t, "Makefile")
 	tried := triedCommands(t)
@@ -32,7 +32,7 @@ func TestCommandsOfTheDocs(t *testing.T) {
 			case strings.HasPrefix(command.Line, "go run ./cmd/numalet "):
 				ran++
 				// A command of the docs fails if it requests more CPUs than this machine has. Its
-				// output then advises to ask for fewer CPUs.
+				// output then advises the user to ask for fewer CPUs.
 				if out, status := run(words[3:]); status != 0 && !strings.Contains(out, "ask for fewer CPUs") {
 					t.Errorf("%s: %s: status %d:\n%s", page, command.Line, status, out)
 				}

@@ -87,9 +87,10 @@ func TestPoliciesInAnyNamespace(t *testing.T) {
 	}
 }
 
-// TestOwnNodeComparesTheSpec checks that the policy that lets the agent remove a taint refuses
-// changes of every other field of a Node's spec. The policy has to compare these fields one by one,
-// because a CEL expression cannot compare two objects and leave out one field, here the taints.
+// TestOwnNodeComparesTheSpec checks the policy that lets the agent remove a taint from a Node. The
+// policy must refuse changes of every other field of the Node's spec. It has to compare these
+// fields one by one, because a CEL expression cannot compare two objects and leave out one field,
+// here the taints.
 func TestOwnNodeComparesTheSpec(t *testing.T) {
 	text, err := os.ReadFile("../admission/own-node.yaml")
 	if err != nil {
@@ -103,9 +104,9 @@ func TestOwnNodeComparesTheSpec(t *testing.T) {
 	}
 }
 
-// TestSubjectsFollowTheNamespace checks that each role binding refers to a service account in its
-// own file, with the name and the namespace of that account. Only then does kustomize change the
-// namespace of both in an overlay with another namespace.
+// TestSubjectsFollowTheNamespace checks that each role binding has the name and the namespace of a
+// service account that is in the same file. Only then does kustomize change the namespace of both
+// in an overlay with another namespace.
 func TestSubjectsFollowTheNamespace(t *testing.T) {
 	type object struct {
 		Kind     string

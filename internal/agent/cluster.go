@@ -72,17 +72,17 @@ func (c *cluster) changed(pod *corev1.Pod) {
 	}
 }
 
-// notify requests that the agent publishes the NodeTopology again. It is called when the status of
-// the NodeTopology may have changed.
+// notify makes the agent publish the NodeTopology again. It is called when the status of the
+// NodeTopology may have changed.
 func (c *cluster) notify() {
 	if c != nil {
 		c.topology.Notify()
 	}
 }
 
-// notifyingMetrics is the agent's metrics. It also requests that the agent publishes the
-// NodeTopology again each time that package node writes the checkpoint, the file with the grants of
-// exclusive CPUs. Package node writes it whenever containers get or lose exclusive CPUs.
+// notifyingMetrics is the agent's metrics. It also makes the agent publish the NodeTopology again
+// each time that package node writes the checkpoint, the file with the grants of exclusive CPUs.
+// Package node writes it whenever containers get or lose exclusive CPUs.
 type notifyingMetrics struct {
 	*metrics.Metrics
 	cluster *cluster

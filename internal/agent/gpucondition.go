@@ -43,8 +43,8 @@ func (a *agent) newGPUCondition() {
 	}
 }
 
-// notify requests that the method `run` compares the condition with the GPUs. It is called when the
-// agent has received a new inventory, and does not block.
+// notify makes the method `run` compare the condition with the GPUs. It is called when the agent
+// has received a new inventory, and does not block.
 func (c *gpuCondition) notify() {
 	select {
 	case c.wake <- struct{}{}:
@@ -54,7 +54,7 @@ func (c *gpuCondition) notify() {
 
 // run sets the condition whenever the health of the GPUs has changed, until ctx ends. At intervals
 // of checkLabelEvery, it corrects the condition if another client has changed or removed it. On a
-// node without GPUs, it only removes the condition if the Node has it, and makes no checks at
+// node without GPUs, it removes the condition if the Node has it, and makes no checks at
 // intervals. After a failure, it tries again.
 func (c *gpuCondition) run(ctx context.Context) error {
 	failed := ""

@@ -56,7 +56,7 @@ func (a *agent) newGPUHolders() {
 	}
 }
 
-// notify requests that the method `run` reads again which pods hold GPUs. It is called when a pod has
+// notify makes the method `run` read again which pods hold GPUs. It is called when a pod has
 // changed or ended, and does not block.
 func (h *gpuHolders) notify() {
 	if h == nil {

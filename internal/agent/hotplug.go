@@ -19,9 +19,9 @@ import (
 // Source: https://docs.kernel.org/admin-guide/cputopology.html
 const onlineFile = "sys/devices/system/cpu/online"
 
-// cpusStableFor is the time between two checks of which CPUs containers can use. If these CPUs have
-// changed, the agent waits until two checks in a row find the same CPUs, and then exits. The reason
-// is that CPUs can go offline one after another, for example when SMT is disabled.
+// cpusStableFor is the time between two checks of the CPUs that containers can use. If these CPUs
+// have changed, the agent waits until two checks in a row find the same CPUs, and then exits. The
+// reason is that CPUs can go offline one after another, for example when SMT is disabled.
 const cpusStableFor = 10 * time.Second
 
 // restrict returns the machine with only the CPUs that containers can use. All other CPUs count as

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// markEvery is the time between two checks whether all of agent.needs are ready, such as the
-	// container runtime and systemd.
+	// markEvery is the time between two checks whether everything in agent.needs is ready, such as
+	// the container runtime and systemd.
 	markEvery = time.Second
 	// unservedAfter is how long the container runtime or systemd may be disconnected before the
 	// agent removes the label numalet.dev/exclusive-cpus. A restart of the agent or of the runtime

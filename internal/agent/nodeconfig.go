@@ -25,7 +25,7 @@ const EventNodeConfig = "NumaletNodeConfig"
 
 // kubeletEvery is the time between two checks of the kubelet's configuration. One check is not
 // enough, because the kubelet can restart with another configuration while the agent runs. If
-// someone replaces the configuration file by a new file, the agent's container still has the old
+// someone replaces the configuration file with a new file, the agent's container still has the old
 // file mounted, and sees the new file only after its own restart. The agent does not mount the
 // directory of the file instead, because the secrets of all pods are below that directory.
 const kubeletEvery = 30 * time.Second

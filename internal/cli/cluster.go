@@ -53,7 +53,7 @@ func (c *cluster) config() (*rest.Config, error) {
 	return config, nil
 }
 
-// namespace returns the namespace of the flag -n. Without the flag, it returns the namespace of
+// namespace returns the value of the flag -n. Without the flag, it returns the namespace of
 // the kubeconfig's current context, or "default".
 func (c *cluster) namespace() (string, error) {
 	namespace, _, err := c.load().Namespace()

@@ -36,8 +36,8 @@ func offer(max int, list func(context.Context) ([]string, error)) cobra.Completi
 	}
 }
 
-// pendingPods returns the names of the pending pods in the namespace of the flag -n. Without the
-// flag, it uses the namespace of the kubeconfig's current context.
+// pendingPods returns the names of the pending pods in the namespace that the flag -n names.
+// Without the flag, it uses the namespace of the kubeconfig's current context.
 func (c *cluster) pendingPods(ctx context.Context) ([]string, error) {
 	namespace, err := c.namespace()
 	if err != nil {

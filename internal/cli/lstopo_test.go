@@ -111,7 +111,7 @@ func agree(t *testing.T, lstopo, root string) {
 // lines converts the output of numalet topo to the form that readLstopo returns: the place of every
 // online CPU. For each CPU, numalet topo prints a single NUMA node. lstopo lists a second NUMA node
 // for a CPU if a NUMA node without CPUs is local to this CPU. So if lstopo's list for a CPU
-// contains the NUMA node from numalet topo, lines replaces this NUMA node by lstopo's list. Without
+// contains the NUMA node from numalet topo, this NUMA node is replaced with lstopo's list. Without
 // this replacement, the two results could not be equal.
 func lines(machine machineJSON, lstopo map[int]place) map[int]place {
 	got := map[int]place{}

@@ -1,6 +1,6 @@
 // Package cli is the command line tool for users and administrators: numalet, or "kubectl numalet".
 // It shows a machine, the scheduling queue, tenants and GPU groups. It can also show how Numalet
-// would decide, and does not change the cluster for this.
+// would decide, without a change of the cluster.
 package cli
 
 import (

@@ -128,7 +128,7 @@ func (c *controller) newState(context.Context) (err error) {
 	return err
 }
 
-// learn is a subscriber of the state of the nodes. Some scheduling policies have a ranker, which
+// learn is subscribed to the state of the nodes. Some scheduling policies have a ranker, which
 // rates candidate nodes by what it knows about pods. learn tells the ranker which pods hold
 // resources of a node, and which pods are gone.
 func (c *controller) learn(event nodestate.Event) {

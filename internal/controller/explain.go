@@ -25,9 +25,10 @@ func (c *controller) schedules() bool {
 	}
 }
 
-// Until ctx is done, reportWaiting writes events on pods that have waited long. Such an event says
-// what the pod waits for, and usually its position in the queue. reportWaiting leaves out pods that
-// were tried and fit no node: their condition PodScheduled already says why no node suits them.
+// reportWaiting runs until ctx is done. It writes events on pods that have waited long. Such an
+// event says what the pod waits for, and usually its position in the queue. reportWaiting leaves
+// out pods that were tried and fit no node: their condition PodScheduled already says why no node
+// suits them.
 func (c *controller) reportWaiting(ctx context.Context) error {
 	reported := map[string]waitReport{}
 	return every(ctx, waitsLong, func() { reported = c.reportOnce(reported) })

@@ -93,8 +93,8 @@ func (w *world) group(name, quota string, bindings ...string) {
 	w.made[name] = g
 }
 
-// gpuPod creates a pending pod of a tenant that requests GPUs. The parameter `group` is the GPU
-// group that the pod names, or "" if the pod names no group.
+// gpuPod creates a pending pod that requests GPUs and belongs to the given tenant. The parameter
+// `group` is the GPU group that the pod names, or "" if the pod names no group.
 func (w *world) gpuPod(name, tenant, group string, gpus int64) {
 	w.Helper()
 	pod := pendingPod(name, "100m", "")

@@ -11,9 +11,9 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// TestNoPlacementOnSilentNode checks that no exclusive CPUs are placed on a node whose agent no
-// longer renews its Lease, even if the NodeTopology still says Ready. Once the agent renews its
-// Lease again, the pod must be placed on the node.
+// TestNoPlacementOnSilentNode checks that a pod with exclusive CPUs is not placed on a node whose
+// agent no longer renews its Lease, even if the NodeTopology still says Ready. Once the agent
+// renews its Lease again, the pod must be placed on the node.
 func TestNoPlacementOnSilentNode(t *testing.T) {
 	w := newWorld(t)
 	w.node("n1", 4)

@@ -25,7 +25,7 @@ import (
 
 const listedNodes, listedPods = 5000, 100_000
 
-// BenchmarkList measures how many pods a second are read when the controller starts. The cluster
+// BenchmarkList measures how many pods are read per second when the controller starts. The cluster
 // has 100,000 pods of 4 KB on 5,000 nodes. For comparison, it also measures a plain client: an
 // informer without an event handler. The time of the plain client ends when its cache has all pods.
 // The time of the controller ends when the resources of all pods count as used on their nodes. The

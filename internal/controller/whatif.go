@@ -124,8 +124,8 @@ func otherPolicies(pod *sched.Pod) (all []variant) {
 	return all
 }
 
-// looser returns variants of a pod with looser rules. Each variant drops one rule that restricts
-// the pod to certain nodes, or tolerates all taints.
+// looser returns variants of a pod with looser rules. Each variant either drops one rule that
+// restricts the pod to certain nodes, or tolerates all taints.
 func (r *rehearsal) looser(pod *sched.Pod) (all []variant) {
 	for _, rule := range []struct {
 		change string

@@ -241,7 +241,7 @@ func (w *world) create(pod *corev1.Pod) {
 	}
 }
 
-// reject makes a pod fail in the way in which a node's agent makes it fail if the agent cannot
+// reject makes a pod fail. A node's agent makes a pod fail in the same way if the agent cannot
 // honour the pod's placement.
 func (w *world) reject(name string) {
 	w.Helper()

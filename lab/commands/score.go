@@ -103,8 +103,9 @@ func (s *scorer) line(now sample) error {
 	return err
 }
 
-// maxSteps limits how many steps of the length --step the command computes between the times of
-// two lines of input. It thereby limits the time that the command takes for a line.
+// maxSteps is the largest number of steps that the command computes between the times of two lines
+// of input. The flag --step limits the length of a step. The limit on steps also limits the time
+// that the command takes for a line.
 const maxSteps = 1e7
 
 // follow updates the score from the time of the previous line to the time of the line given as

@@ -72,7 +72,8 @@ func showTrial(table io.Writer, s starved) {
 		s.Order, s.Seed, s.GPUs, reserved, free, inUnit(s.WaitedSeconds), ratio, s.SmallPercent, s.SmallAfterPercent)
 }
 
-// showSums prints the mean and the worst case of the trials with one order of the pending pods.
+// showSums prints the mean and the worst case of several trials that have the same order of the
+// pending pods.
 func showSums(table io.Writer, trials []starved) {
 	if len(trials) < 2 || slices.ContainsFunc(trials, func(s starved) bool { return !s.Started || s.Ratio == 0 }) {
 		return

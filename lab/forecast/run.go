@@ -12,7 +12,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// Arrival is a pod and when it arrives, counted from the beginning of the trial.
+// Arrival is a pod and the time of its arrival, counted from the beginning of the trial.
 type Arrival struct {
 	virtual.Work
 	At time.Duration

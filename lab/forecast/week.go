@@ -29,8 +29,8 @@ func Nodes(n int) []*sched.Node {
 	return nodes
 }
 
-// user is a user of the synthetic week. Its pods request one of a few numbers of GPUs, and their
-// run times vary around a median.
+// user is a user of the synthetic week. Each of its pods requests one of the numbers of GPUs in the
+// field `sizes`. The run times of its pods vary around a median.
 type user struct {
 	name   string
 	median time.Duration

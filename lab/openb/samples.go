@@ -25,7 +25,8 @@ func ReadSamples(r io.Reader) ([]fairness.Sample, error) {
 	return samples, err
 }
 
-// Arrival is a sample and when its pod was created, counted from the beginning of the trace.
+// Arrival is a sample and the time when its pod was created, counted from the beginning of the
+// trace.
 type Arrival struct {
 	fairness.Sample
 	At time.Duration

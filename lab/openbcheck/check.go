@@ -64,7 +64,7 @@ func (c *checker) place(row, request []string) error {
 }
 
 // sum compares the allocated amounts with the capacity of the nodes, and returns the percentage of
-// the GPUs that is allocated.
+// the GPU capacity that is allocated.
 func (c *checker) sum() (float64, error) {
 	total, given := int64(0), int64(0)
 	for _, row := range c.nodes.rows {

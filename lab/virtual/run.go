@@ -15,7 +15,7 @@ type Model struct {
 	Commit    time.Duration // the time that the committer takes to assign one node of a list
 }
 
-// Placed is a placed pod and when it was placed.
+// Placed is a placed pod and the time when it was placed.
 type Placed struct {
 	sched.Decision
 	At time.Duration // since the start

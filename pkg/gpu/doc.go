@@ -1,8 +1,8 @@
 // Package gpu models a node's GPUs: whole GPUs and MIG slices, the links between GPUs,
 // and which of the free GPUs are connected best.
 //
-// The package works on an inventory that another package has read from the driver, such
-// as internal/gpu/nvml. It does not access a driver itself. Facts that the driver does
+// The package works on an inventory that another package, such as internal/gpu/nvml, has
+// read from the driver. It does not access a driver itself. Facts that the driver does
 // not report stay unknown. For example, a GPU whose NUMA node is unknown never counts
 // as being on the NUMA node of a container's CPUs.
 //

@@ -131,9 +131,8 @@ func (t Tier) spread(k int) iter.Seq[Counts] {
 	}
 }
 
-// cheapest returns the NUMA nodes on which the container can get as many CPUs as the parameter
-// `to` says. The NUMA nodes are sorted by the cost of an increase from `from` to `to` CPUs
-// (t.Cost), lowest first.
+// cheapest returns the NUMA nodes on which the container can get `to` CPUs. They are sorted by
+// t.Cost(n, from, to), lowest first.
 func (t Tier) cheapest(from, to int) []int {
 	able, few := make([]int, 0, len(t.Rooms)), [8]Cost{}
 	costs := few[:]

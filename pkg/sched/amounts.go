@@ -13,11 +13,11 @@ type Amounts struct {
 	Extended Extended
 }
 
-// Plus returns a + b. If a sum does not fit an int64, it becomes the nearest int64. Otherwise the
-// sum could wrap around: a large shortage of a resource (a negative amount) would become a large
-// free amount. The controller counts at most 2^50 units of a resource for a pod or a node, so the
-// sum of 8,191 amounts is below 2^63 and cannot overflow. If b has no Extended, the result shares
-// the Extended of a, which is safe because an Extended is never changed.
+// Plus returns a + b. If a sum does not fit an int64, it becomes the nearest int64. It must not
+// wrap around: a large shortage of a resource (a negative amount) would become a large free amount.
+// The controller counts at most 2^50 units of a resource for a pod or a node, so the sum of 8,191
+// amounts is below 2^63 and cannot overflow. If b has no Extended, the result shares the Extended
+// of a, which is safe because an Extended is never changed.
 func (a Amounts) Plus(b Amounts) Amounts { return a.add(b, 1) }
 
 // Minus returns a − b. The result may be negative, because other schedulers may have overcommitted

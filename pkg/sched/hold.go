@@ -8,7 +8,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// Hold returns the resources that a pod takes from its node with a given placement.
+// Hold returns the resources that a pod takes from its node if it gets the given placement.
 func Hold(pod *Pod, at Placement) Holding {
 	return Holding{Amounts: pod.Requests, NUMA: holdNUMA(pod, at.Containers), GPUs: at.GPUs}
 }

@@ -71,8 +71,8 @@ type Filter interface {
 // Begin found out in the other instance, so Begin need not be called in this instance.
 type Relay interface {
 	Filter
-	// Results returns what Begin found out about the current pod, for Resume of another instance. The
-	// results are immutable.
+	// Results returns what Begin found out about the current pod. The caller can pass these results to
+	// the method Resume of another instance. They are immutable.
 	Results() any
 	// Resume is called instead of Begin. The argument `begun` is what Results of another instance
 	// returned for the same pod. Resume is cheaper than Begin. If the pod's fit depends on other

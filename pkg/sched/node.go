@@ -97,8 +97,8 @@ func (n *Node) next(h Holding, sign int) *Node {
 	return next.Copy()
 }
 
-// inlineNode is a record and storage for the amounts of up to four free extended resources, in one
-// memory allocation.
+// inlineNode has, in one memory allocation, a record and storage for the amounts of up to four free
+// extended resources.
 type inlineNode struct {
 	Node
 	extended [4]extra

@@ -17,8 +17,8 @@ import (
 )
 
 // actor is a pod of the demo. The demo draws pictures of the machine, in which the letter of a pod
-// marks the pod's exclusive CPUs. The letter is 0 for a pod with shared CPUs, and for the pods with
-// GPUs, which no picture shows.
+// marks the pod's exclusive CPUs. The letter is 0 for pods with shared CPUs. It is also 0 for the
+// pods with GPUs, because no picture shows them.
 type actor struct {
 	letter byte
 	pod    *corev1.Pod

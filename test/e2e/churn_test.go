@@ -89,7 +89,7 @@ func churnOne(ctx context.Context, t *testing.T, i int) {
 	}
 }
 
-// shape draws a random pod. The pod has one of the CPU policies or shared CPUs, and may have
+// shape returns a random pod. The pod has one of the CPU policies or shared CPUs, and may have
 // further containers. Some pods end soon, and all others run until they are deleted. TestChurn runs
 // five pods at a time, and pods with exclusive CPUs request 1 to 4 CPUs. So all five usually fit on
 // the 14 CPUs of the node, but sometimes one has to wait.

@@ -107,8 +107,8 @@ func hasPartitions(ctx context.Context, t *testing.T) bool {
 	return out != ""
 }
 
-// isolated returns a pod of one container with exclusive CPUs of one NUMA node, and with a value of
-// the annotation numalet.dev/isolation, unless the value is "".
+// isolated returns a pod of one container with exclusive CPUs of one NUMA node. If the parameter
+// `isolation` is not "", it is the value of the pod's annotation numalet.dev/isolation.
 func isolated(name, isolation, cpu string) *corev1.Pod {
 	pod := e2eutil.Pod(name, "single", e2eutil.Container{Name: "c", CPU: cpu})
 	if isolation != "" {

@@ -26,12 +26,12 @@ const (
 	manyLabel    = "numalet-e2e=many"
 )
 
-// TestManyPods fills the node with shared pods of one container, up to -many-pods, and then
-// replaces these pods one by one for the time of -many-for. All the while, pods of all kinds come
-// and go, most of them with exclusive CPUs. The test measures how long pods take to start, which
-// part of this time the agent needs, and how much memory the agent uses. It does so while few pods
-// are on the node, and again while many are. It checks all CPUs as TestChurn does, but not the
-// measured values.
+// TestManyPods starts pods that have one container with shared CPUs, until -many-pods of them run
+// on the node. Then it replaces random ones of these pods for the time of -many-for. All the while,
+// pods of all kinds come and go, most of them with exclusive CPUs. The test measures how long pods
+// take to start, which part of this time the agent needs, and how much memory the agent uses. It
+// does so while few pods are on the node, and again while many are. It checks all CPUs as TestChurn
+// does, but not the measured values.
 func TestManyPods(t *testing.T) {
 	t.Logf("seed %d: repeat with -seed %[1]d", *seed)
 	n := *manyPods
@@ -104,7 +104,7 @@ func eachPod(ctx context.Context, t *testing.T, first, past int, do func(ctx con
 	t.Logf("pods %d to %d: %.0f s", first, past-1, time.Since(began).Seconds())
 }
 
-// startOne starts a shared pod of one container, and waits until it runs.
+// startOne starts a pod of one container with shared CPUs, and waits until it runs.
 func startOne(ctx context.Context, i int) error {
 	pod := e2eutil.Crowd(manyName(i), 1)
 	name, value, _ := strings.Cut(manyLabel, "=")
@@ -206,9 +206,9 @@ func timeStarts(ctx context.Context, t *testing.T, n int) []e2eutil.Timing {
 	return timings
 }
 
-// startHooks returns how much time the agent needed for the NRI hooks that the container runtime
-// calls when it starts pods and containers, between two scrapes of the agent's metrics. The time of
-// failed hooks is included, and they are logged.
+// startHooks returns how much time the agent needed for NRI hooks between two scrapes of its
+// metrics. The hooks are those that the container runtime calls when it starts pods and containers.
+// The time of failed hooks is included, and they are logged.
 func startHooks(t *testing.T, before, after e2eutil.Series) time.Duration {
 	t.Helper()
 	var total float64
@@ -221,8 +221,8 @@ func startHooks(t *testing.T, before, after e2eutil.Series) time.Duration {
 	return seconds(total)
 }
 
-// noteMemory writes the resident memory of the agent to a table, in MiB: now, and the highest so
-// far. The parameter `running` says how many shared pods run.
+// noteMemory writes two values to a table, in MiB: the resident memory of the agent now, and its
+// highest resident memory so far. The parameter `running` says how many shared pods run.
 func noteMemory(ctx context.Context, t *testing.T, table *strings.Builder, running string) {
 	t.Helper()
 	if table.Len() == 0 {

@@ -23,7 +23,7 @@ func TestPublish(t *testing.T) {
 }
 
 // checkPublished checks the Node object of the node. Its capacity must have four CPUs for each NUMA
-// node, and its allocatable resources the given numbers of CPUs by NUMA node. Its label
+// node. Its allocatable resources must have the given number of CPUs for each NUMA node. Its label
 // numalet.dev/exclusive-cpus must be "true".
 func checkPublished(ctx context.Context, t *testing.T, allocatable map[int]int64) {
 	t.Helper()

@@ -17,7 +17,7 @@ import (
 // TestRefusedStart checks a container whose start the agent refuses. The program of the container
 // must not run. The container must start once the agent no longer refuses it. While an init
 // container runs, the test takes the exclusive CPUs of the pod's main container from the pod's
-// cgroup. The agent notices that only at the start of the main container, which has no cgroup
+// cgroup. The agent notices this only at the start of the main container, which has no cgroup
 // before its start.
 func TestRefusedStart(t *testing.T) {
 	ctx := start(t, 4*time.Minute, "refused")

@@ -85,8 +85,9 @@ func previous(t *testing.T) release {
 	return old
 }
 
-// install installs a part of the release with the script half (test/e2e/half): the custom resource
-// definitions ("crds"), the programs of the node ("node") or the controller ("controller").
+// install installs a part of the release: the custom resource definitions ("crds"), the programs of
+// the node ("node"), or the controller with the admission policies ("controller"). It runs the
+// script test/e2e/half.
 func (r release) install(ctx context.Context, half string) error {
 	out, err := exec.CommandContext(ctx, "./half", half, r.tree, r.tag).CombinedOutput()
 	if err != nil {

@@ -192,8 +192,8 @@ func (m *mixed) histogram() map[int]int {
 	return counts
 }
 
-// create creates the pod of a turn. kube-scheduler schedules the pods of even turns, and the
-// controller those of odd turns. Two of six pods request two GPUs.
+// create creates the pod with the number `turn` (see turnLabel). kube-scheduler schedules the pods
+// with even numbers, and the controller those with odd numbers. Two of six pods request two GPUs.
 func (m *mixed) create(ctx context.Context, turn int, life time.Duration) {
 	m.Helper()
 	gpus := 1

@@ -17,8 +17,8 @@ import (
 )
 
 // Hold updates the NodeTopologies as the agents do when pods start: it adds the exclusive CPUs and
-// the GPUs of the pods to the status of each NodeTopology. For each node, only one call of Hold may
-// contain pods. Pods without a node are ignored.
+// the GPUs of the pods to the status of each NodeTopology. One call of Hold must contain all pods
+// of a node. Pods without a node are ignored.
 func (p *Plane) Hold(ctx context.Context, pods []corev1.Pod) error {
 	client, err := p.resources()
 	if err != nil {

@@ -107,7 +107,7 @@ func run(ctx context.Context, r row, name, line string) error {
 }
 
 // commit returns the commit of the working tree. The suffix -dirty says that files have changed
-// since the commit, other than the two files that this command writes.
+// since the commit. Changes of the two files that this command writes do not count.
 func commit() string {
 	head := git("rev-parse", "--short=8", "HEAD")
 	if git("status", "--porcelain", "--", ".", ":!"+resultsFile, ":!"+page) != "" {

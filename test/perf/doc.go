@@ -16,7 +16,7 @@
 //
 // With -fill, the cluster is busy: the nodes are full to different degrees, some nodes have a
 // taint, and some pods have an affinity or a topology spread constraint. With -waiting, there are
-// additional rounds with the same backlog, in which older pods wait that fit no node. Before the
-// round, another process of the contender has set the condition that these pods are unschedulable.
-// `make perf-busy` runs the command with both flags.
+// additional rounds with the same backlog and with older pods, which wait because they fit no node.
+// Before the round, another process of the contender has set the condition that these older pods
+// are unschedulable. `make perf-busy` runs the command with both flags.
 package main

@@ -7,10 +7,9 @@ import (
 )
 
 // medians returns one result for each round. If a round was repeated, each rate and the CPU time in
-// its result are medians. Each median is computed separately from the values of the repetitions.
-// The results of single repetitions differ by a tenth or more, because other programs also use the
-// machine. The waiting times of the result are those of all repetitions, and its peak memory is the
-// highest.
+// its result are medians. Each of these medians is computed on its own. The results of single
+// repetitions differ by a tenth or more, because other programs also use the machine. The waiting
+// times of the result are those of all repetitions, and its peak memory is the highest.
 func (rs results) medians() (all results) {
 	for _, r := range rs {
 		if _, done := all.of(r.contender, r.load.name); !done {

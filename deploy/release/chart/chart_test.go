@@ -94,8 +94,8 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestManifests checks those files in the folders for kustomize, such as deploy/daemonset, that are
-// rendered from the chart. They must be equal to what the chart renders now.
+// TestManifests checks the files that are rendered from the chart into the folders for kustomize,
+// such as deploy/daemonset. They must be equal to what the chart renders now.
 func TestManifests(t *testing.T) {
 	files, err := Manifests(load(t))
 	if err != nil {
@@ -394,8 +394,8 @@ func TestNetworkPolicy(t *testing.T) {
 	}
 }
 
-// TestRestartsController checks that another KubeSchedulerConfiguration restarts the controller,
-// which reads it only when it starts.
+// TestRestartsController checks that a change of the KubeSchedulerConfiguration restarts the
+// controller. The controller reads this configuration only when it starts.
 func TestRestartsController(t *testing.T) {
 	template := func(percentage int) any {
 		rendered, err := Render(load(t), Target{Release: "numalet", Namespace: namespace}, values(t, fmt.Sprintf(`

@@ -15,7 +15,7 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// These are the kernel's files of a cgroup for cpuset partitions. In the cgroup of a partition,
+// These files of a cgroup are for cpuset partitions. In the cgroup of a partition,
 // exclusiveFile has the partition's CPUs, and partitionFile has the type of the partition. In a
 // cgroup above partitions, exclusiveFile has the CPUs that these partitions may have.
 // Source: https://docs.kernel.org/admin-guide/cgroup-v2.html#cpuset.
@@ -248,8 +248,8 @@ func (m mounted) children(group string) ([]string, error) {
 	return dirs, err
 }
 
-// Partitions reports whether the kernel can make a container's cgroup a cpuset partition, which
-// Confine requests for a decision with a Partition. Partitions of containers need cgroup v2 and
+// Partitions reports whether the kernel can make a container's cgroup a cpuset partition. Confine
+// requests a partition if its decision has a Partition. Partitions of containers need cgroup v2 and
 // Linux 6.7 or later.
 func (c *Cgroups) Partitions() bool { return c.partitions.supported() }
 

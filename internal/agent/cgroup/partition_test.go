@@ -19,7 +19,7 @@ import (
 // testHost has cgroups with containers. It is a real or a fake kernel.
 type testHost interface {
 	groupFiles
-	// start creates the cgroup of a container with a process.
+	// start creates the cgroup of a container, with a process in it.
 	start(group, cpus string)
 	// exit ends the process of a container.
 	exit(group string)

@@ -132,14 +132,14 @@ func (u *units) invalidate(unit string) {
 }
 
 // pending returns the requests to send to systemd. The parameter `limit` is the largest number of
-// requests that it returns. It also forgets which properties systemd acknowledged for the units of
-// these requests. Until systemd answers, it is unknown which properties these units have.
+// requests. pending also forgets which properties systemd acknowledged for the units of these
+// requests. Until systemd answers, it is unknown which properties these units have.
 //
 // The newest requests come first, and those that were already sent come last. So the request for a
 // new sandbox does not wait until systemd has handled a long list of older requests. Until systemd
-// has this request, a daemon-reload would let the sandbox run on other CPUs. And requests that
-// systemd refuses do not keep other requests waiting. An older request is sent when systemd answers
-// faster than new requests are recorded.
+// has this request, a daemon-reload would let the sandbox run on other CPUs. Requests that systemd
+// refuses come last, so they do not keep other requests waiting. An older request is sent when
+// systemd answers faster than new requests are recorded.
 func (u *units) pending(limit int) map[string]*request {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -81,7 +81,7 @@ type Rejecter interface {
 
 // Isolator keeps interrupts and unbound workqueues off CPUs.
 type Isolator interface {
-	// Check returns nil if this node can isolate CPUs, and otherwise the reason.
+	// Check returns nil if this node can isolate CPUs, and otherwise the reason why it cannot.
 	Check() error
 	// Partitions reports whether the kernel can make the cgroups of containers cpuset partitions.
 	Partitions() bool

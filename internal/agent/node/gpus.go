@@ -42,8 +42,8 @@ func describeGPU(v *gpu.Inventory, u gpu.Unit) v1alpha1.GPU {
 // the GPUs of all of its containers until the pod has ended, even the GPUs of init containers that
 // have ended. The result lacks the GPUs of containers that had ended when the agent started. These
 // GPUs are not free either, because the kubelet gives them to no other pod until the pod has ended.
-// numalet-controller knows the GPUs of the pods that it placed from their placements. But if
-// another scheduler bound a pod, numalet-controller may choose the GPU of an ended init container
+// For a pod that it placed, numalet-controller knows the GPUs from the placement. But if another
+// scheduler bound a pod, numalet-controller may choose the GPU of an ended init container
 // of that pod for a new pod. The agent then rejects the placement of the new pod.
 func (n *Node) GPUHolders() []v1alpha1.GPUHolder {
 	n.mu.Lock()

@@ -252,8 +252,8 @@ func (l *lives) endAll() {
 	l.do("wait", "1h")
 }
 
-// check checks the conditions that must hold after every step of the test, which TestRandomLives
-// lists.
+// check checks the conditions that TestRandomLives lists. They must hold after every step of the
+// test.
 func (l *lives) check(t *testing.T) {
 	t.Helper()
 	for _, o := range l.overlaps {

@@ -15,7 +15,7 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// annotationSource is the annotation that says from where the kubelet has a pod: "api", or "file"
+// annotationSource is the annotation that says where the kubelet got a pod from: "api", or "file"
 // or "http" for static pods. The kubelet overwrites this annotation, so the author of a pod cannot
 // forge it.
 // Source: k8s.io/kubernetes/pkg/kubelet/types, ConfigSourceAnnotationKey.

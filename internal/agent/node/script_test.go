@@ -84,10 +84,10 @@ func (s *script) flush() {
 }
 
 // agent runs the script command `agent start|kill [form=explicit] [reserved=LIST] [controller]
-// [off] [full-cores]`, which starts or kills the agent. With `form=explicit`, the agent serves
-// limits by NUMA node, and otherwise CPU policies. `reserved` sets the CPUs that are never
-// exclusive. With `controller`, numalet-controller places pods. `off` disables exclusive CPUs on
-// the node. With `full-cores`, the agent assigns only full cores.
+// [off] [full-cores]`, which starts or kills the agent. With `form=explicit`, pods request
+// exclusive CPUs with limits by NUMA node, and otherwise with CPU policies. `reserved` sets the
+// CPUs that are never exclusive. With `controller`, numalet-controller places pods. `off` disables
+// exclusive CPUs on the node. With `full-cores`, the agent assigns only full cores.
 func (s *script) agent(args []string) error {
 	for _, arg := range args[1:] {
 		name, value, _ := strings.Cut(arg, "=")

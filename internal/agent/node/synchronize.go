@@ -16,7 +16,7 @@ import (
 // Synchronize is called when the agent has connected to the container runtime. A runtime without
 // NRI does not call the agent. In this case, package direct watches the cgroups and pods of the
 // node, and calls Synchronize after each change. Synchronize replaces the known sandboxes and
-// containers by the given ones, and then makes the ledger of exclusive CPUs and the cgroups agree
+// containers with the given ones, and then makes the ledger of exclusive CPUs and the cgroups agree
 // with them. The list of containers leaves out exited containers. So a container that is not in the
 // list keeps its exclusive CPUs until its pod has ended, for example while the pod is in
 // CrashLoopBackOff. Only a static pod loses its CPUs as soon as it has no sandbox in the list.

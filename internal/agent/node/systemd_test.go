@@ -17,7 +17,7 @@ import (
 	"github.com/numalet/numalet/pkg/workload"
 )
 
-// systemd is a fake of systemd. It keeps the values of cgroups that the agent has sent, because a
+// systemd is a fake of systemd. It keeps the cgroup values that the agent has sent, because a
 // daemon-reload of systemd reverts all other values.
 type systemd struct {
 	acknowledged, pending map[string]string // values by cgroup
@@ -25,7 +25,7 @@ type systemd struct {
 	down                  bool              // systemd does not answer
 	slow                  bool              // systemd answers only after the deadline of every hook
 	limit                 int               // if not 0, systemd changes at most this many units until the deadline of a call passes
-	waits                 []string          // for each call of a slow systemd: how long the caller waits
+	waits                 []string          // for each call to a slow systemd: how long the caller waits
 }
 
 func (s *systemd) note(path, value string) {
@@ -60,7 +60,7 @@ func (s *systemd) applySome() error {
 	return nil
 }
 
-// wait records a call of a slow systemd. The caller waits until its deadline.
+// wait records a call to a slow systemd. The caller waits until its deadline.
 func (s *systemd) wait(ctx context.Context) error {
 	if _, limited := ctx.Deadline(); !limited {
 		s.waits = append(s.waits, "without a deadline")

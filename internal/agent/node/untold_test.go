@@ -9,10 +9,10 @@ import (
 )
 
 // TestRequestsWithoutAnnotations checks pods that request exclusive CPUs although their annotations
-// do not show this. Either another device plugin serves the resource of the CPUs of a NUMA node,
-// and does not add the annotations that numalet-deviceplugin adds. Or the user set labels instead
-// of annotations. The agent must refuse these pods, because otherwise they would run unpinned. If
-// exclusive CPUs are disabled on the node, the agent must accept them.
+// do not show this. Either another device plugin serves the extended resource for the CPUs of a
+// NUMA node, and does not add the annotations that numalet-deviceplugin adds. Or the user set
+// labels instead of annotations. The agent must refuse these pods, because otherwise they would run
+// unpinned. If exclusive CPUs are disabled on the node, the agent must accept them.
 func TestRequestsWithoutAnnotations(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pod   string

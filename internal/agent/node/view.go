@@ -22,7 +22,7 @@ type View struct {
 	Held                               []Holding
 }
 
-// Holding is the exclusive CPUs of one container.
+// Holding has the exclusive CPUs of one container.
 type Holding struct {
 	Pod       workload.Pod
 	Container string

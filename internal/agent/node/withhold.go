@@ -15,8 +15,8 @@ import (
 // failure.
 const giveBackAfter = 30 * time.Second
 
-// withheld is CPUs that shared containers may not use for some time, even if no pod holds them. The
-// field `until` is the end of this time.
+// withheld has the CPUs that shared containers may not use for some time, even if no pod holds
+// them. The field `until` is the end of this time.
 //
 // If systemd has many units to change, one hook does not have the time to wait for all of them. The
 // hook then fails, and the grant is undone. If the shared containers got the CPUs back at once, all

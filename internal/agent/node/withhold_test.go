@@ -26,7 +26,7 @@ func newLateScript(t *testing.T) *script {
 }
 
 // attempts tries to create and start each of the containers. It repeats this for those that failed,
-// as the kubelet does about every 10 s. It returns how often it tried. It gives up after 20 times.
+// as the kubelet does about every 10 s. It returns how often it tried. It gives up after 20 tries.
 func (s *script) attempts(names ...string) (tries int) {
 	for ; len(names) > 0 && tries < 20; tries++ {
 		var failed []string

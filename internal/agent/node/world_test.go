@@ -49,8 +49,8 @@ type world struct {
 	reserved   map[string]string // the GPU group that reserves a GPU, by ID of the GPU; nil if the groups are not known
 }
 
-// burstable is the cgroup of the QoS class Burstable. The fake kernel intersects the cpusets of the
-// cgroups in it with its cpuset.
+// burstable is the cgroup of the QoS class Burstable. The fake kernel intersects the cpuset of each
+// cgroup below /burstable with the cpuset of /burstable.
 const burstable = "/burstable"
 
 // group is one cgroup.
@@ -221,8 +221,8 @@ func (w *world) QoSCgroup(podCgroup string) string {
 	return ""
 }
 
-// effective returns the CPUs that a cgroup of the fake kernel can really use. The parameter `set` is
-// the CPUs that are set for it.
+// effective returns the CPUs that a cgroup of the fake kernel can really use. The parameter `set`
+// has the CPUs that are configured for the cgroup.
 func (w *world) effective(path string, set cpuset.Set) cpuset.Set {
 	parent := w.machine.Online()
 	if class := w.groups[burstable]; class != nil && strings.HasPrefix(path, burstable+"/") {
@@ -332,8 +332,8 @@ func (w *world) Refused(r v1alpha1.Reason)                   { w.refused = appen
 func (w *world) Saved(time.Duration)                         {}
 func (w *world) Wrote(why Why, cgroups int, _ time.Duration) { w.wrote[why] += cgroups }
 
-// look records an overlap for every cgroup with processes that has an exclusive CPU of a container
-// of another pod. A pause process must not use the exclusive CPUs of its own pod either.
+// look records an overlap for every cgroup that has processes and an exclusive CPU of another pod's
+// container. A pause process must not use the exclusive CPUs of its own pod either.
 func (w *world) look() {
 	for _, c := range w.containers {
 		mine := w.groups[c.Cgroup]

@@ -104,7 +104,7 @@ func (t *Topology) named() *unstructured.Unstructured {
 	return &obj
 }
 
-// part is the fields of a status that one field manager applies. Each request must have all fields
+// part has the fields of a status that one field manager applies. Each request must have all fields
 // of its manager, because server-side apply removes a field that a request of its manager leaves
 // out. The agent uses two managers, so that it can send the fields that change with every pod
 // without the fields that rarely change.

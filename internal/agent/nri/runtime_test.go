@@ -15,8 +15,7 @@ import (
 	"github.com/go-logr/logr/testr"
 )
 
-// TestMain disables the log of NRI's library for container runtimes, which the fake runtime of the
-// tests uses.
+// TestMain disables the log of the NRI library that the fake container runtime of the tests uses.
 func TestMain(m *testing.M) {
 	nrilog.Set(logger{logr.Discard()})
 	os.Exit(m.Run())

@@ -83,7 +83,7 @@ func contents(t *testing.T, tree fs.FS) map[string]string {
 	return found
 }
 
-// TestLinksStayInside checks that a symbolic link in a captured tree, relative or absolute, leads
+// TestLinksStayInside checks that a relative or absolute symbolic link in a captured tree leads
 // to a file of that tree and never to a file of this machine.
 func TestLinksStayInside(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "online")

@@ -16,7 +16,7 @@ const (
 	// memory pages long.
 	maxFile = 1 << 20
 	// maxTree is the maximum size of all files in a tar file together. The captured files of a
-	// machine have a few MiB. The limit is needed because a tar file with sparse files can unpack
+	// machine take a few MiB. The limit is needed because a tar file with sparse files can unpack
 	// to a thousand times its own size.
 	maxTree = 64 << 20
 	// maxName is the maximum length of a file name in a tar file. It is the kernel's PATH_MAX. A

@@ -10,7 +10,7 @@ import (
 )
 
 // maxInput is the maximum size of an input file. The largest known input files, traces of clusters,
-// have a few megabytes.
+// are a few megabytes in size.
 const maxInput = 64 << 20
 
 // ReadFile opens a text file, calls the function given as `read` with a reader of its content, and

@@ -42,8 +42,8 @@ func (m machine) kubelet() (c kubeletConfig, exists bool, err error) {
 	return c, exists, nil
 }
 
-// dropIns returns the files in the kubelet's drop-in directory and its subdirectories, in lexical
-// order.
+// dropIns returns the files with the extension .conf in the kubelet's drop-in directory and its
+// subdirectories, in lexical order.
 func (m machine) dropIns() (names []string, err error) {
 	if m.KubeletConfigDir == "" {
 		return nil, nil

@@ -154,8 +154,8 @@ func TestNode(t *testing.T) {
 	}
 }
 
-// TestOnCRIO checks how Node tells which container runtime the kubelet uses. On a node with CRI-O,
-// files of containerd can be left over, and the reverse.
+// TestOnCRIO checks how Node tells which container runtime the kubelet uses. The node may also
+// have files of the other runtime.
 func TestOnCRIO(t *testing.T) {
 	for name, tc := range map[string]struct {
 		files map[string]string

@@ -127,8 +127,8 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// asked returns the sched.Pod to which Reader.ReadPod with the Configuration c converts the given
-// pod. The sched.Pod has the given scheduler name and requests some extended resources.
+// asked converts the given pod to a sched.Pod, with Reader.ReadPod and the Configuration c. The
+// sched.Pod has the given scheduler name and requests some extended resources.
 func (s *scene) asked(t *testing.T, c *Configuration, scheduler string, pod *v1.Pod) *sched.Pod {
 	t.Helper()
 	request := &sched.Pod{UID: string(pod.UID), Name: pod.Name, Profile: scheduler, Requests: sched.Amounts{

@@ -199,7 +199,7 @@ func (n *crowdNode) GetPods() []fwk.PodInfo { return n.pods }
 //   - nodes with a placed pod whose affinity or anti-affinity makes the current pod prefer or avoid
 //     nodes
 //
-// The list is never empty, because kube-scheduler's plugins would take an empty list for a cluster
+// The list is never empty, because kube-scheduler's plugins would treat an empty list as a cluster
 // without nodes.
 func (l *lister) crowded(candidates []fwk.NodeInfo) []fwk.NodeInfo {
 	nodes := l.cluster.nodesOf(l.cluster.crowdFor(l.pod.crowd, l.pod.preferred))

@@ -118,7 +118,8 @@ func (w *world) place(p *v1.Pod) {
 	}
 }
 
-// assume assigns a pod to a node in the state, as the committer does, if the node exists.
+// assume assigns a pod to a node in the state, as the committer does. It changes nothing if the
+// node does not exist.
 func (w *world) assume(p *v1.Pod, node string) sched.Decision {
 	d := sched.Decision{Pod: w.scene.request(p), At: sched.Placement{Node: node}}
 	if record := w.scene.state.Record(node); record != nil {

@@ -78,7 +78,7 @@ func (p *Permissions) UsesGPU(ctx context.Context, who Subject, node, id string)
 		permission{who, v1alpha1.ResourceGPUs, id})
 }
 
-// UsesTenant reports whether a subject may use a tenant.
+// UsesTenant reports whether a subject may name a tenant in a GPUGroup.
 func (p *Permissions) UsesTenant(ctx context.Context, who Subject, tenant string) (bool, error) {
 	return p.any(ctx,
 		permission{who, v1alpha1.TenantResource().Resource, ""},

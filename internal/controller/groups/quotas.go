@@ -149,7 +149,8 @@ func (q *Quotas) Over(s group.Scope, amount sched.MilliGPU) error {
 }
 
 // Wait returns the reason why a pod would exceed a quota of its tenant on every node, or the empty
-// reason. For a gang, it considers only the number of pods that must start together.
+// reason. If the pod belongs to a gang, Wait returns a reason only if the quotas leave room for
+// fewer pods than must start together.
 func (q *Quotas) Wait(p *sched.Pod) sched.Reason {
 	pods, need := p.Together()
 	charges := make([]group.PendingCharge, len(pods))

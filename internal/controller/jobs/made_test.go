@@ -12,9 +12,9 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestMade checks what the reconciler creates for the Job in each file testdata/*.txt. It compares
-// the pod with the largest index (the last pod), the Service, the ConfigMap and the status of the
-// Job with those in the file.
+// TestMade checks what the reconciler creates for the Job in each file testdata/*.txt. It checks
+// that four things equal those in the file: the last pod, which has the largest index, the Service,
+// the ConfigMap, and the status of the Job.
 func TestMade(t *testing.T) {
 	scenario.Cases(t, "testdata/*.txt", func(t *testing.T, given []txtar.File) []txtar.File {
 		job := &v1alpha1.Job{}

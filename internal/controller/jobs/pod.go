@@ -19,8 +19,8 @@ const (
 	shares corev1.ResourceName = "nvidia.com/gpu.shared"
 )
 
-// virtual is the value of a job's field gpuForm with which the pods request shares of GPUs instead
-// of whole GPUs.
+// virtual is a value of a job's field gpuForm. If the field has this value, the pods of the job
+// request shares of GPUs instead of whole GPUs.
 const virtual = "virtual"
 
 // newPod returns a new pod of the job. The caller must call t.own, which adds the owner reference

@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// volume is the name of the volume with the ConfigMap in a pod, and folder is its mount path.
+	// volume is the name of a pod's volume that has the files of the ConfigMap. folder is the mount
+	// path of this volume.
 	volume = "numalet-job"
 	folder = "/etc/numalet"
 	// These are the files of the ConfigMap. hostsFile has one host name in each line. openMPIFile

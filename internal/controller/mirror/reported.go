@@ -111,7 +111,7 @@ func withMemory(shares, placed []sched.NUMAShare) []sched.NUMAShare {
 	return shares
 }
 
-// deduct subtracts from the free GPUs of a node those that pods hold according to the agent's
+// deduct subtracts GPUs from the free GPUs of a node: those that pods hold according to the agent's
 // report, but that no assignment in the state names. There are two kinds of such GPUs. The first
 // kind is shares of GPUs, which no assignment names because the kubelet chooses the GPU of a share.
 // The second kind is the GPUs of pods without a matching assignment. Such a pod does not exist at

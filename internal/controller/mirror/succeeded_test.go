@@ -46,9 +46,9 @@ func ownedBy(pod *corev1.Pod, owner string) *corev1.Pod {
 	return pod
 }
 
-// TestSucceeded checks about which pods of a gang the informer of NewSucceeded sends notifications:
-// pods that had succeeded before the informer was started, pods that succeed later, and succeeded
-// pods that are deleted.
+// TestSucceeded checks which pods of a gang cause notifications of the informer that NewSucceeded
+// returns. These are pods that had succeeded before the informer was started, pods that succeed
+// later, and succeeded pods that are deleted.
 func TestSucceeded(t *testing.T) {
 	pod := func(name, owner, gang, phase string) *corev1.Pod {
 		p := podOf(name, scenario.Words{"gang=" + gang, "phase=" + phase})

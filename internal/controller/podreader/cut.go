@@ -49,8 +49,8 @@ func (c *cut) number(message any, field string) int {
 	return number
 }
 
-// apply appends what remains of an encoded message to a buffer. It returns false if the message is
-// not valid.
+// apply appends an encoded message without the dropped fields to a buffer. It returns false if the
+// message is not valid.
 func (c cut) apply(to, message []byte) ([]byte, bool) {
 	for len(message) > 0 {
 		number, kind, tag := protowire.ConsumeTag(message)

@@ -177,9 +177,9 @@ func (b *Binder) try(ctx context.Context, decision sched.Decision, binding *core
 // So an error that wraps errUnknown has the answers only as text, and does not wrap them.
 var errUnknown = errors.New("the outcome is unknown")
 
-// isAnswer reports whether an error is an answer of the API server to a request. The answer that
-// the request has timed out in the API server does not count: Bind then sends the Binding again, as
-// if there were no answer.
+// isAnswer reports whether an error is an answer of the API server to a request. An answer which
+// says that the request has timed out in the API server does not count: Bind then sends the Binding
+// again, as if there were no answer.
 func isAnswer(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && !apierrors.IsTimeout(err) && !apierrors.IsServerTimeout(err)

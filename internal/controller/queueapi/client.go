@@ -40,8 +40,8 @@ func (c Client) Get(ctx context.Context, namespace, name string) (pod PendingPod
 	return pod, c.get(ctx, within(namespace)+"/"+url.PathEscape(name), &pod)
 }
 
-// WhatIf returns whether a node has room now for a pending pod as it is, and for the pod with
-// each of several changes.
+// WhatIf tells whether a node has room now for a pending pod, and for the same pod after each of
+// several changes.
 func (c Client) WhatIf(ctx context.Context, namespace, name string) (answers WhatIf, err error) {
 	return answers, c.get(ctx, within(namespace)+"/"+url.PathEscape(name)+"/"+whatIfResource, &answers)
 }

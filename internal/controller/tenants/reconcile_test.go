@@ -35,8 +35,8 @@ func (w *world) reconciler(weight string, quotas map[string]string) *Reconciler 
 	return &Reconciler{c, w.Ledger, time.Minute, func() error { return nil }}
 }
 
-// reconcile sets the clock to a second and reconciles the Tenant ann. It returns a summary of the
-// status, or "as before" if the status was not written.
+// reconcile sets the clock to the given second and reconciles the Tenant ann. It returns a summary
+// of the status, or "as before" if the status was not written.
 func (w *world) reconcile(r *Reconciler, second float64) string {
 	w.Helper()
 	w.at(second)

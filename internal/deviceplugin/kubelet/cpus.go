@@ -13,8 +13,9 @@ import (
 )
 
 // CPUs is the Source of exclusive CPUs: it lists and allocates them for the Publisher. It publishes
-// one resource per NUMA node with CPUs. The capacity of the resource is the number of online CPUs.
-// The allocatable amount of the resource is the number of online CPUs that are not reserved.
+// one resource for each NUMA node that has CPUs. The capacity of the resource is the number of
+// online CPUs. The allocatable amount of the resource is the number of online CPUs that are not
+// reserved.
 type CPUs struct {
 	Reserved cpuset.Set                        // CPUs that never become exclusive
 	Discover func() (*topology.Machine, error) // reads the machine

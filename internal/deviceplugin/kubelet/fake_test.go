@@ -18,7 +18,7 @@ import (
 	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
 )
 
-// fakeKubelet behaves as the kubelet's device manager. It removes all sockets when it
+// fakeKubelet behaves like the kubelet's device manager. It removes all sockets when it
 // starts. In Register, it calls the plugin before it answers. It keeps the last device list
 // of each resource, and serves the pod resources API.
 type fakeKubelet struct {

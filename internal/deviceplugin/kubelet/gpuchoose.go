@@ -58,8 +58,9 @@ func (g *GPUs) free(r *pluginapi.ContainerPreferredAllocationRequest, others map
 }
 
 // conflicts reports whether a device cannot be allocated. A share cannot be allocated if
-// its GPU is allocated whole, or must not have shares because it is in a GPU group. A
-// whole GPU cannot be allocated if a share of it is allocated. Callers hold g.mu.
+// its GPU is allocated whole. It cannot be allocated either if its GPU is in a GPU group,
+// because such a GPU must not have shares. A whole GPU cannot be allocated if a share of
+// it is allocated. Callers hold g.mu.
 func (g *GPUs) conflicts(id string) bool {
 	if isShare(id) {
 		return g.inUse(v1alpha1.GPUOf(id)) || g.reserved(v1alpha1.GPUOf(id))

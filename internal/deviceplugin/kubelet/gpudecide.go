@@ -178,8 +178,8 @@ func byAge(a, b *corev1.Pod) int { return a.CreationTimestamp.Compare(b.Creation
 // isEnding reports whether a pod can no longer be admitted.
 func isEnding(pod *corev1.Pod) bool { return v1alpha1.Ended(pod) || pod.DeletionTimestamp != nil }
 
-// holds reports whether a container has devices of a resource, by the kubelet's list. It is
-// false for init containers other than sidecars, because the kubelet does not list them.
+// holds reports whether a container has devices of a resource, according to the kubelet's list. It
+// is false for init containers other than sidecars, because the kubelet does not list them.
 func holds(pod *podresources.PodResources, container, resource string) bool {
 	for _, c := range pod.Containers {
 		if c.Name == container && slices.ContainsFunc(c.Devices, func(d *podresources.ContainerDevices) bool { return d.ResourceName == resource }) {

@@ -342,7 +342,8 @@ func (a *admission) admit(d *Decider, pod *corev1.Pod) {
 	a.soon(func() { a.end(pod, want) })
 }
 
-// end ends a pod. First the kubelet learns that the pod has ended, and last the device plugin.
+// end ends a pod. The kubelet learns at once that the pod has ended. The device plugin learns it
+// later.
 func (a *admission) end(pod *corev1.Pod, gpus []string) {
 	a.mu.Lock()
 	delete(a.listed, pod.Name)

@@ -14,8 +14,8 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// allocationGrace is how long after Allocate the kubelet may take to list the allocated device.
-// The kubelet lists the devices of a pod once it has admitted the pod.
+// allocationGrace is the longest time that the kubelet may take, after a call of Allocate, to list
+// the allocated device. The kubelet lists the devices of a pod once it has admitted the pod.
 const allocationGrace = 30 * time.Second
 
 // GPUOptions are the options of NewGPUs.

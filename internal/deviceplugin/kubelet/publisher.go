@@ -58,7 +58,7 @@ type Publisher struct {
 	allocations allocations        // the last answer of the kubelet's pod resources API
 	listError   error              // the error of the last call of the method `refresh`
 	stable      bool               // whether the current session has lasted until a tick
-	droppedBy   os.FileInfo        // the file of the kubelet's socket when the kubelet ended a stream (after its restart, the kubelet has another file); nil if it has ended no stream since the last registration
+	droppedBy   os.FileInfo        // the file of the kubelet's socket when the kubelet ended a stream (a restarted kubelet has another file); nil if the kubelet has ended no stream since the last registration
 
 	mu struct {
 		sync.Mutex
@@ -217,7 +217,8 @@ func (p *Publisher) devices(resource string) []*pluginapi.Device {
 // resources. In this case, the kubelet lists devices for the resource that do not belong to the
 // Publisher. If two plugins register the same resource, the kubelet keeps the last registration and
 // reports no error. If the Publisher then registered again, the two plugins would replace each
-// other again and again. So the Publisher only reports the conflict until the other plugin is gone.
+// other again and again. So the Publisher only reports the conflict. It registers again when the
+// other plugin is gone.
 func (p *Publisher) conflict() error {
 	var errs []error
 	for _, one := range p.sorted() {

@@ -13,7 +13,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// evictionSignal is the key in the kubelet's evictionHard setting for the node's memory.
+// evictionSignal is the key for the node's memory in the kubelet's setting evictionHard.
 // defaultEviction is the kubelet's value for that key if evictionHard is not set.
 // Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
 const (
@@ -21,8 +21,7 @@ const (
 	defaultEviction = "100Mi"
 )
 
-// Memory is how much of a node's memory the kubelet reserves for the system, by its
-// configuration.
+// Memory says how much of a node's memory the kubelet's configuration reserves for the system.
 type Memory struct {
 	PerNode  map[topology.NodeID]uint64 // reservedMemory; empty if not set
 	Bytes    uint64                     // systemReserved + kubeReserved

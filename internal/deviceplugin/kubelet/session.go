@@ -212,7 +212,7 @@ func dial(socket string, options ...grpc.DialOption) (*grpc.ClientConn, error) {
 	return grpc.NewClient("unix:"+socket, append(options, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
 }
 
-// lock makes sure that only one numalet-deviceplugin of the node runs, until the
+// lock makes sure that only one numalet-deviceplugin runs on the node, until the
 // returned file is closed or the process ends. It locks the directory of sockets and
 // not a file in it, so that no lock file is left behind.
 func lock(dir string) (*os.File, error) {

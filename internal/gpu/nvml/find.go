@@ -27,8 +27,9 @@ func libraryDirs() []string {
 
 // Find returns the path of NVML below `root`, the root directory of the driver's files.
 // If NVIDIA's container toolkit mounts NVML into this container, `root` is "/". Otherwise
-// it is the mount of the root directory of the host or of a driver container. Symbolic
-// links are resolved relative to `root`. If there is no NVML, the error wraps ErrAbsent.
+// `root` is the directory where the root directory of the host, or that of a driver
+// container, is mounted. Symbolic links are resolved relative to `root`. If there is no
+// NVML, the error wraps ErrAbsent.
 func Find(root string) (string, error) {
 	for _, dir := range libraryDirs() {
 		path, err := securejoin.SecureJoin(root, filepath.Join(dir, libraryName))

@@ -81,8 +81,8 @@ func (l *listed) Probe(uuid string) health.Probe {
 	return health.Probe{Answers: answers}
 }
 
-// TestLostGPUFreezesNoOther checks a time in which one GPU is lost, while slices of another GPU are
-// created and destroyed. The inventory must still show these changes.
+// TestLostGPUFreezesNoOther creates and destroys slices of one GPU while another GPU is lost. The
+// inventory must still show the changes of the slices.
 func TestLostGPUFreezesNoOther(t *testing.T) {
 	var units []string
 	monitor := NewMonitor(MonitorOptions{Now: time.Now, Log: funcr.New(func(_, _ string) {}, funcr.Options{}), Publish: func(inventory *gpu.Inventory) {

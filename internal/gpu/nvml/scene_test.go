@@ -118,7 +118,7 @@ func (s *scene) look(c *scenario.Command) {
 }
 
 // changes waits until the monitor publishes an inventory, and returns the differences
-// from the inventory before.
+// from the previous inventory.
 func (s *scene) changes() string {
 	before := s.inventory
 	select {

@@ -44,8 +44,8 @@ func Run(ctx context.Context, cfg config.NVML) error {
 }
 
 // specWriter returns the function that updates the CDI specification, or nil if
-// numalet-nvml is to write none. It first removes the specifications that numalet-nvml
-// has written for other kinds of devices.
+// numalet-nvml must not write a specification. It first removes the specifications that
+// numalet-nvml has written for other kinds of devices.
 func specWriter(cfg config.NVML, log logr.Logger) func(*gpu.Inventory, cdi.Source) *gpu.Inventory {
 	kind := cfg.OwnCDIKind()
 	if err := cdi.Clean(cfg.CDIDir, kind); err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/numalet/numalet/test/fakenvml"
 )
 
-// TestServe checks that a fault that the fake NVML reports reaches a client of the socket.
+// TestServe checks that a client of the socket receives a fault that the fake NVML reports.
 func TestServe(t *testing.T) {
 	fake := fakenvml.New(t, fakenvml.Eight)
 	reader, changed := listen(t, load(t, fake.Library))

@@ -21,7 +21,7 @@ type Controller struct {
 	SchedulerName     string        // spec.schedulerName of the pods that the controller schedules
 	Kubescheduler     []byte        // the KubeSchedulerConfiguration in the file of --config, or nil
 	GPUResource       string        // the resource of whole GPUs
-	ScoreTimeConstant time.Duration // time constant with which a tenant's score, an average of its usage over time, follows its usage
+	ScoreTimeConstant time.Duration // time constant of a tenant's score, which is an average of the tenant's usage over time
 	HalfLife          Maybe         // time in which a tenant's score falls to half of its value if the tenant uses nothing; if HalfLife is set, ScoreTimeConstant has no effect
 	ScoreInterval     time.Duration // time between updates of the stored scores
 	UnknownTenants    UnknownTenants

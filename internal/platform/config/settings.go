@@ -46,7 +46,7 @@ type Agent struct {
 	HostProc            string // the host's /proc
 	Isolation           bool   // keep interrupts and other processes off the CPUs of pods with the annotation numalet.dev/isolation
 	LeaseNS             string // namespace of the Lease that shows that the agent runs
-	// The agent reports a container by an event and a condition if interrupts, kernel threads and
+	// The agent reports a container with an event and a condition if interrupts, kernel threads and
 	// other processes used at least ForeignTimeThreshold percent of the time of the container's
 	// exclusive CPUs in the last ForeignTimeWindow. A threshold of 0 disables the report.
 	ForeignTimeThreshold float64

@@ -115,8 +115,7 @@ func absolute(setting, path string) error {
 	return fmt.Errorf("%s %q is not an absolute path", setting, path)
 }
 
-// webAddress returns an error unless the text is a URL of a server on this node, such as that of
-// another program's --health-addr.
+// webAddress returns an error unless the text is a URL with the scheme http and a host.
 func webAddress(setting, text string) error {
 	if u, err := url.Parse(text); err != nil || u.Scheme != "http" || u.Host == "" {
 		return fmt.Errorf("%s %q is not a URL such as http://127.0.0.1:8123", setting, text)

@@ -86,8 +86,8 @@ func compare(machine *topology.Machine, v ghwMachine) []string {
 	return differences
 }
 
-// mixes reports whether the given CPUs belong to more than one core of the machine. ghw reports these
-// CPUs as one core.
+// mixes reports whether the given CPUs, which ghw reports as one core, belong to more than one core
+// of the machine.
 func mixes(machine *topology.Machine, cpus cpuset.Set) bool {
 	var cores []cpuset.CPU
 	for _, cpu := range machine.CPUs {

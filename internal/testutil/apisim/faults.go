@@ -105,7 +105,7 @@ func (f *fault) String() string {
 }
 
 // failing has all faults that a write can have. A read changes nothing, so it can have only the
-// faults with the effect `never`, and not the fault with the reason "Conflict".
+// faults with the effect `never`, except the one with the reason "Conflict".
 var failing = func() (all []fault) {
 	for _, answer := range []fault{
 		{status: 500, reason: "InternalError"}, {status: 504, reason: "Timeout"}, {status: 500, reason: "ServerTimeout", retry: true},

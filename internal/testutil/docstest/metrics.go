@@ -11,9 +11,9 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// LintMetrics checks the metrics of a program's collectors by the naming conventions of Prometheus,
-// with promlint. It also checks that each help text ends with a period. No value of a label may be
-// a list of CPUs, because each change of the list would start a new time series.
+// LintMetrics checks with promlint that the metrics of a program's collectors follow the naming
+// conventions of Prometheus. It also checks that each help text ends with a period. No value of a
+// label may be a list of CPUs, because each change of the list would start a new time series.
 func LintMetrics(t *testing.T, families []*dto.MetricFamily) {
 	t.Helper()
 	own := slices.DeleteFunc(slices.Clone(families), func(f *dto.MetricFamily) bool { return !strings.HasPrefix(f.GetName(), "numalet_") })

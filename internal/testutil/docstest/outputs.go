@@ -6,8 +6,8 @@ import (
 )
 
 var (
-	// waiting matches the lines with which kubectl and helm say that they still wait. How many there
-	// are depends on the speed of the cluster.
+	// waiting matches the lines with which kubectl and helm say that they still wait. The number of
+	// these lines depends on the speed of the cluster.
 	waiting = regexp.MustCompile(`(?m)^Waiting for .*\n`)
 	// random matches what Kubernetes appends to the names of pods. The characters are those of
 	// SafeEncodeString in k8s.io/apimachinery/pkg/util/rand. In the identity of the process that holds

@@ -11,8 +11,8 @@ import (
 
 // New returns a State without nodes. A State has an index by which the scheduler finds nodes
 // with enough free resources. The parameter `dimensions` lists the free amounts of a node that
-// this index compares. In "cpu,numa-single", these are the free CPUs of the node, and the most
-// free CPUs on one of its NUMA nodes (see filter.ParseSpace).
+// this index compares. In "cpu,numa-single", these are the free CPUs of the node, and the largest
+// number of free CPUs on one of its NUMA nodes (see filter.ParseSpace).
 func New(t testing.TB, dimensions string, p filter.Profile) *nodestate.State {
 	t.Helper()
 	var err error

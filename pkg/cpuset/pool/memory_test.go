@@ -10,7 +10,7 @@ import (
 	"github.com/numalet/numalet/pkg/topology"
 )
 
-// TestAvailableMemory checks that a pod reduces the available memory by the most that its
+// TestAvailableMemory checks that a pod reduces the available memory by the largest amount that its
 // containers bind at one time. When the pod is released, this memory must be available again.
 func TestAvailableMemory(t *testing.T) {
 	l := mustNew(t, machinetest.Machine(2, 4).Memory(100).Build(), Options{})

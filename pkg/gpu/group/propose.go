@@ -155,9 +155,8 @@ func handOut(all []*supply, sizes, bin []int) []ProposedGroup {
 	return given
 }
 
-// roomiest considers the nodes that have at least as many GPUs as the parameter `count`
-// says. It returns the one with the most GPUs in no group, or nil if there is no such
-// node.
+// roomiest considers the nodes that have at least `count` GPUs. It returns the one with the
+// most GPUs in no group, or nil if there is no such node.
 func roomiest(all []*supply, count int) *supply {
 	var best *supply
 	for _, s := range all {

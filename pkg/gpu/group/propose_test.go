@@ -58,8 +58,7 @@ func shared(g ProposedGroup, holders map[string]int) bool {
 	return false
 }
 
-// small returns numbers from 1 to 9, one for each byte of the text. It returns at most as
-// many numbers as the parameter `most` says.
+// small returns numbers from 1 to 9, one for each of the first `most` bytes of the text.
 func small(text []byte, most int) []int {
 	var all []int
 	for _, c := range text[:min(most, len(text))] {

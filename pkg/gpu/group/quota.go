@@ -65,8 +65,8 @@ func QuotaCharges(used []fairshare.Charge, group string) []QuotaCharge {
 }
 
 // Quotas has the limits of tenants, and counts how much of each limit they use. The caller calls
-// Charge for a pod when it decides to place it, and Return when the pod no longer holds anything.
-// The pod counts in the meantime. Quotas is not safe for concurrent use.
+// Charge when it decides to place a pod, and Return when the pod no longer holds anything. The pod
+// counts in the meantime. Quotas is not safe for concurrent use.
 type Quotas struct {
 	limits map[Scope]sched.MilliGPU
 	used   map[Scope]sched.MilliGPU
@@ -213,10 +213,10 @@ type PendingCharge struct {
 // The method Together checks that no limit prevents charging `need` of the given pods at the same
 // time. Those of the pods that are already charged count towards `need`. The method adds the other
 // pods in the given order and skips a pod that would exceed a limit. It does not try other
-// selections of pods. If limits leave too few pods that can be charged, the method returns a
+// selections of pods. If too few pods can be charged because of limits, the method returns a
 // *GPURefusal. The refusal names the first limit that would be exceeded. It also says how much the
-// missing pods request together. The missing pods are the first pods that are not charged yet, as
-// many as are necessary to reach `need`, or all of them if they are too few.
+// missing pods request together. The missing pods are the first of the pods that are not charged
+// yet. Their number is the one that is necessary to reach `need`, unless there are fewer such pods.
 func (q *Quotas) Together(all []PendingCharge, need int) error {
 	pending := slices.DeleteFunc(slices.Clone(all), func(d PendingCharge) bool { _, charged := q.pods[d.UID]; return charged })
 	need -= len(all) - len(pending)

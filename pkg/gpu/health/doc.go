@@ -1,8 +1,8 @@
 // Package health tracks the health of a node's GPUs: which GPU or MIG slice has a
 // fault, and what clears it.
 //
-// The package processes events and probes that another package has read from the driver, such as
-// internal/gpu/nvml. It does not access the driver or a clock. If the driver names a MIG slice, the
+// The package processes events and probes that another package, such as internal/gpu/nvml, has read
+// from the driver. It does not access the driver or a clock. If the driver names a MIG slice, the
 // fault is that of the slice, and otherwise that of the GPU. A fault ends when a probe finds that
 // the GPU is healthy. Within a set time after the last report of the fault, such a probe does not
 // end the fault, unless the GPU was reset.

@@ -7,7 +7,7 @@ import (
 // Kind is the type of an event.
 type Kind uint8
 
-// The types of events, by the names of NVML.
+// The types of events, with their names in NVML.
 const (
 	Xid         Kind = iota // nvmlEventTypeXidCriticalError; Event.Xid is its number
 	DoubleBit               // nvmlEventTypeDoubleBitEccError: memory content was lost

@@ -6,7 +6,7 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// lost is the name of the fault that a GPU does not answer probes.
+// lost is the name of the fault of a GPU that does not answer probes.
 const lost = "the GPU does not answer"
 
 // Tracker records the faults of a node's GPUs and slices. It is not safe for concurrent

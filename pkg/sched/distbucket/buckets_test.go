@@ -8,7 +8,7 @@ import (
 )
 
 // Bucket is a bucket of the original DistBuckets: the nodes whose coordinates begin with the numbers
-// in the field X. Its notation has a wildcard for each dimension of which X has no number, such as
+// in the field X. Its notation has a wildcard for each dimension for which X has no number, such as
 // (5,*). The bucket with an empty X is the root. A bucket whose X has a number for each dimension
 // is a leaf.
 type Bucket struct {

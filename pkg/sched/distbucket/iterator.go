@@ -170,7 +170,7 @@ func (it *iterator) atLeafStart() bool {
 
 // atLeafEnd is called after the method `next` has returned an entry. It returns true if the item
 // after this entry in the page has a different key. Then the entry is the last of its leaf bucket.
-// If the result is false, the entry may be the last or not.
+// If the result is false, the entry may or may not be the last.
 func (it *iterator) atLeafEnd() bool {
 	at := it.path[it.depth-1]
 	return at.index < at.page.n && at.page.separators[at.index].key != at.page.separators[at.index-1].key

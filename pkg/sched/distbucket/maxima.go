@@ -124,8 +124,8 @@ func (m *maxima) add(c code) {
 	m.mergeNearest(c)
 }
 
-// mergeNearest adds c to three maxima that are all in use. Of these four codes, it replaces the two
-// that have the smallest distance from each other by their maximum.
+// mergeNearest adds c to three maxima that are all in use. Of these four codes, it finds the two
+// with the smallest distance from each other, and replaces these two by their maximum.
 func (m *maxima) mergeNearest(c code) {
 	to, from, least := 0, len(m), m[0].distance(&c)
 	for i := range m {

@@ -134,9 +134,9 @@ func (c *children) copy(other *children) {
 	}
 }
 
-// search returns the index of the first item whose key is greater than k, or whose key is k and for
-// which isAfter returns true. If there is no such item, it returns p.n. If isAfter returns true for
-// an item, it must return true for all later items with the key k.
+// search returns the index of the first item that comes after k, or p.n if there is none. An item
+// comes after k if its key is greater than k, or if its key is k and isAfter returns true for it.
+// If isAfter returns true for an item, it must return true for all later items with the key k.
 func (p *page) search(k key, isAfter func(*page, int) bool) int {
 	return sort.Search(p.n, func(i int) bool {
 		return p.separators[i].key > k || p.separators[i].key == k && isAfter(p, i)

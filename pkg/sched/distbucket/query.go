@@ -12,7 +12,7 @@ type Query struct {
 	Policy     Policy           // the order of the nodes that fit
 	Candidates []string         // names of the only nodes that the search may return; nil allows all nodes, an empty slice allows none
 	Accept     func(*Node) bool // is called for nodes with enough free resources, and returns false for a node that must not be returned; nil accepts all
-	After      Cursor           // the name after which the search begins: nodes with greater names come first, and then the others. With NextFit, all nodes are in this order. With LeastFit and BestFit, only nodes with equal coordinates are in this order among each other. FirstFit and Random ignore the name
+	After      Cursor           // the name after which the search begins: nodes with greater names come first, and then the others. With NextFit, all nodes are in this order. With LeastFit and BestFit, this is the order of nodes with equal coordinates. FirstFit and Random ignore the name
 	Task       string           // amounts that are reserved for this task count as free; see Reserving
 
 	// Rand is the random source of the policy Random. If it is nil, Random is the same as FirstFit.

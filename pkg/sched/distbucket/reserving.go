@@ -179,8 +179,8 @@ func (v ReservingView) Len() int { return v.unreserved.Len() }
 
 // AppendPick appends up to n nodes that fit the query, as View.AppendPick does. Amounts that are
 // reserved for Query.Task count as free, also in the field Free of the returned nodes. If the task
-// has k reservations and the index has m nodes, the search takes O(k · log m) time longer than
-// without reservations, and in addition O(k) time for each node that fits.
+// has k reservations and the index has m nodes, the reservations add O(k · log m) time to the
+// search, and O(k) time for each node that fits.
 func (v ReservingView) AppendPick(dst []*Node, query Query, n int) []*Node {
 	own := v.ownNodes(query.Task)
 	n = min(n, v.Len())

@@ -258,9 +258,10 @@ func (t *tree) size() int {
 	return t.root.size()
 }
 
-// rank returns the number of entries before the first entry whose key is greater than k, or whose
-// key is k and for which isAfter returns true. It takes O(log n) time for n entries. The tree must
-// not have changed since the last call of `freeze`.
+// rank returns the number of entries before the first entry that comes after k. An entry comes
+// after k if its key is greater than k, or if its key is k and isAfter returns true for it. rank
+// takes O(log n) time for n entries. The tree must not have changed since the last call of
+// `freeze`.
 func (t *tree) rank(k key, isAfter func(*page, int) bool) int {
 	n := 0
 	for p := t.root; p != nil; {

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Task is a pod that holds resources, because it is bound or running, and for which its tenant is
-// charged.
+// Task is a bound or running pod. Its tenant is charged for the resources that it holds.
 type Task struct {
 	UID    string
 	Tenant string
@@ -141,8 +140,8 @@ func (b *Book) Weigh(tenant string, w Weight) error {
 	return nil
 }
 
-// Rank returns the value by which the queue orders the tenants that have pods waiting for the type
-// t of resource. The tenant with the lowest value comes first. The value is
+// Rank returns the value by which the queue orders the tenants whose pods wait for the resource
+// type t. The tenant with the lowest value comes first. The value is
 //
 //	Σ score(u) / weight
 //

@@ -72,9 +72,9 @@ func (s Space) Amounts() (amounts Space) {
 // may also have a colon and a type of GPU at the end, as in "gpus:H200". ParseDimension also
 // accepts the full name of any other resource if the name has a dot or is "ephemeral-storage".
 //
-// In the dimensions "numa-total", "numa-single" and "numa-spread", the coordinate of a node is a
-// number of free exclusive CPUs: that of the whole node, the largest one of a single NUMA node, and
-// the number that can be spread evenly over all NUMA nodes. In the dimension "gpus", it is the
+// In the dimension "numa-total", the coordinate of a node is the number of its free exclusive CPUs,
+// in "numa-single" the largest number of them on a single NUMA node, and in "numa-spread" the
+// number of them that can be spread evenly over all NUMA nodes. In the dimension "gpus", it is the
 // number of entirely free GPUs, in "gpu-share" the largest free amount of a single GPU, and in
 // "gpu-total" the sum of the free amounts of all GPUs.
 func ParseDimension(text string) (Dimension, error) {

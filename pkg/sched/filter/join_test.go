@@ -184,8 +184,8 @@ func anyJoint(r *rand.Rand) *sched.Pod {
 	return joint(podspec.Single, containers...)
 }
 
-// fitsWithGPUs reports whether a pod fits a node if the CPUs of its first containers are on the
-// NUMA nodes that the argument `given` says. It tries every NUMA node for each of the pod's other
+// fitsWithGPUs reports whether a pod fits a node if the pod's first containers have the numbers of
+// CPUs in `given` on the NUMA nodes. It tries every NUMA node for each of the pod's other
 // containers, and then every way to assign the GPUs.
 func fitsWithGPUs(pod *sched.Pod, node *sched.Node, given []numaplan.Counts) bool {
 	c := len(given)

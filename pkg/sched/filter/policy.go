@@ -16,9 +16,9 @@ type NodePolicy struct {
 	Index distbucket.Policy
 	// Fragmentation means that package fragmentation orders the nodes. For two kinds of pods, the
 	// package orders only those nodes that the index of nodes has found with the policy in the field
-	// Index. The first kind are pods that may be placed only on certain nodes, because the package
-	// cannot search only these nodes. The second kind are pods to which GPU groups offer GPUs
-	// (sched.GPURequest.Offer), because the package does not know GPU groups.
+	// Index. The first kind are pods that may be placed only on certain nodes: the package cannot
+	// search only these nodes. The second kind are pods to which GPU groups offer GPUs
+	// (sched.GPURequest.Offer): the package does not know GPU groups.
 	Fragmentation bool
 }
 

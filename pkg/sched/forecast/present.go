@@ -11,9 +11,10 @@ type Present struct {
 	Now     time.Time
 	Nodes   []*sched.Node // the current records of all nodes, with reservations
 	Running []Running
-	// Ahead has first the pods that come before Pod in the queue, in the order of the queue. A pod
-	// that comes after Pod must also be in Ahead if it has a reservation: in a simulated future, only
-	// Pod and the pods in Ahead can start, and a reservation ends only when its pod starts.
+	// Ahead begins with the pods that come before Pod in the queue, in the order of the queue. A
+	// pod that comes after Pod must also be in Ahead if it has a reservation: in a simulated
+	// future, only Pod and the pods in Ahead can start, and a reservation ends only when its pod
+	// starts.
 	Ahead []Waiting
 	Pod   Waiting
 }

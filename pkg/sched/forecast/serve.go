@@ -8,7 +8,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched/reservation"
 )
 
-// all returns the indexes of all nodes.
+// The method `all` returns the indexes of all nodes.
 func (f *future) all() []int {
 	all := make([]int, len(f.nodes))
 	for i := range all {
@@ -128,9 +128,9 @@ func (f *future) reserveFor(t *turn) bool {
 	return true
 }
 
-// offer finds out when each node will fit a pod (reservation.On), and returns the best node with
-// what to reserve there. It returns false if the pod will fit no node, or if no more checks are
-// left (f.checks).
+// offer finds out when each node will fit a pod (reservation.On). It returns the best node, and
+// what to reserve on that node. It returns false if the pod will fit no node, or if no more checks
+// are left (f.checks).
 func (f *future) offer(pod *sched.Pod) (best reservation.Offer, ok bool) {
 	for i, node := range f.nodes {
 		if f.checks -= 1 + len(f.running[i]); f.checks <= 0 {

@@ -114,10 +114,10 @@ func (g *group) used(pods int) sched.MilliGPU { return sched.MilliGPU(pods*g.cou
 // room says how much of a node's free GPU capacity one group of pods can use.
 type room struct {
 	able int // number of GPUs of an allowed type that have enough free for one pod
-	// slots is the number of parts of the size group.milli that fit on the GPUs of an allowed type, on
-	// all these GPUs together. For pods that request parts of several GPUs, the number may be too high,
-	// because two parts of one pod are never on the same GPU. To compute the exact number, one would
-	// have to place the pods one by one.
+	// slots is how many parts of the size group.milli fit on all GPUs of allowed types together. For
+	// pods that request parts of several GPUs, the number may be too high, because two parts of one
+	// pod are never on the same GPU. To compute the exact number, one would have to place the pods
+	// one by one.
 	slots int
 	small sched.MilliGPU // free capacity of the GPUs that are of no allowed type, or have less free than group.milli
 }

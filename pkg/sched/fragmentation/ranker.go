@@ -18,8 +18,8 @@ type Options struct {
 }
 
 // DefaultTimeConstant is the default of Options.TimeConstant. With this time constant, a pod that
-// was seen a week ago counts 2 % of a pod that is seen now. The fair-share scores of tenants have
-// the same default (fairshare.DefaultTimeConstant).
+// was seen a week ago has 2 % of the weight of a pod that is seen now. The fair-share scores of
+// tenants have the same default (fairshare.DefaultTimeConstant).
 const DefaultTimeConstant = 42 * time.Hour
 
 // Ranker ranks nodes for pods. It is safe for concurrent use. One lock guards all its data, which
@@ -173,11 +173,11 @@ func (r *Ranker) withReservations(k *ranking, pod *sched.Pod) func() {
 
 // Score appends the score of a node for a pod, and returns the extended slice. The score consists
 // of several numbers. A node with a larger score comes first in the order of Best; earlier numbers
-// of the score take precedence. The first number is how much less of the node's free GPU capacity
-// is lost (see the type `measure`) with the pod on the node than without it, in millionths of a
-// GPU. It is the lowest int64 if the pod does not fit the node. The other numbers are the negated
-// free GPU capacity, CPU and memory, because among nodes with the same first number, the one with
-// less free is better.
+// of the score take precedence. The first number is by how much the node's lost GPU capacity (see
+// the type `measure`) would fall if the pod were placed there, in millionths of a GPU. It is the
+// lowest int64 if the pod does not fit the node. The other numbers are the negated free GPU
+// capacity, CPU and memory, because among nodes with the same first number, the one with less free
+// is better.
 func (r *Ranker) Score(to []int64, pod *sched.Pod, node *sched.Node) []int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 type ranking struct {
 	request
 	scores []int64 // by index of the node; unfit if pods of this kind do not fit the node
-	upTo   uint64  // number of the first entry of the log of changed nodes (the type `changes`) that the field `scores` does not take into account yet
+	upTo   uint64  // the field `scores` takes into account all entries of the log of changed nodes (the type `changes`) whose numbers are below this one
 	epoch  int     // the ranker's epoch when scores were computed
-	used   uint64  // the number of uses of all rankings (the ranker's field `uses`) when this ranking was last used
+	used   uint64  // value of the ranker's field `uses`, which counts the uses of all rankings, when this ranking was last used
 }
 
 // unfit is the score of a node that a pod does not fit.
@@ -109,7 +109,7 @@ func (r *Ranker) best(to []int, k *ranking, n int) []int {
 	return to
 }
 
-// all appends the indexes of all nodes that the pod fits, best first.
+// The method `all` appends the indexes of all nodes that the pod fits, best first.
 func (r *Ranker) all(to []int, k *ranking) []int {
 	from := len(to)
 	for i, score := range k.scores {

@@ -6,7 +6,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// stock has the free amounts on a node that measure.lost reads. GPUs with the same type and the
+// stock has those free amounts of a node that measure.lost reads. GPUs with the same type and the
 // same free amount form one lot. A node has only a few lots, so measuring lots is several times
 // faster than measuring single GPUs.
 type stock struct {
@@ -89,9 +89,9 @@ func (s *stock) fits(r *request) bool {
 
 // The method `less` returns the stock that remains after the placement of a pod, which must fit. Of
 // the GPUs that satisfy the request, the method takes those with the least free capacity. For most
-// pods, package filter chooses GPUs of the same lots as the method. It may choose other lots for
-// pods with exclusive CPUs, or if the node has GPUs of several models. The method overwrites the
-// given slice of lots, and uses the slice's memory for the result.
+// pods, package filter chooses GPUs with the same types and free amounts as the method. It may
+// choose others for pods with exclusive CPUs, or if the node has GPUs of several models. The method
+// overwrites the given slice `lots`, and uses the slice's memory for the result.
 func (s *stock) less(r *request, lots []lot) stock {
 	after := stock{s.cpu - r.cpu, s.memory - r.memory, append(lots[:0], s.lots...)}
 	need := r.count

@@ -145,8 +145,8 @@ func (w *workload) typical() []want {
 }
 
 // distance returns how much two workloads differ: half of the sum of the absolute differences of
-// the kinds' shares. It is 0 for equal workloads, and 1 for two workloads with pods but without a
-// common kind.
+// the kinds' shares. It is 0 for equal workloads, and 1 for two non-empty workloads that have no
+// kind in common.
 func distance(a, b []want) float64 {
 	shares := map[kind]float64{}
 	for _, w := range a {

@@ -100,8 +100,8 @@ func (s *State) index(entry *Entry, record *sched.Node) {
 	}
 }
 
-// enterIndex updates a node in one index. If the index still has a reservation of the node that was
-// replaced or released, enterIndex removes this reservation from the index.
+// enterIndex updates a node in one index. If the node's reservation was replaced or released, and
+// the index still has the earlier reservation, enterIndex removes that one from the index.
 func (e *Entry) enterIndex(index *distbucket.Reserving, handle *distbucket.Handle, node distbucket.Node, record *sched.Node) {
 	switch {
 	case e.indexed != nil && e.indexed != record.Reserved:

@@ -12,10 +12,10 @@ import (
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
 
-// TestViewAfterPanic checks which nodes later views have after a ranker has panicked for the node
-// named "bad", and the panic was recovered. The test makes the ranker divide by zero: to compute
-// how many pods fit a GPU, the ranker divides the GPU's free amount by the amount that a pod
-// requests, both as 32-bit integers. The pod requests 2³², which is 0 as a 32-bit integer. The
+// TestViewAfterPanic checks which nodes are in the views that are made after a ranker has panicked
+// for the node named "bad", and the panic was recovered. The test makes the ranker divide by zero:
+// to compute how many pods fit a GPU, the ranker divides the GPU's free amount by the amount that a
+// pod requests, both as 32-bit integers. The pod requests 2³², which is 0 as a 32-bit integer. The
 // ranker divides only for a GPU that has the requested amount free, and only the GPU of "bad" has
 // so much.
 func TestViewAfterPanic(t *testing.T) {

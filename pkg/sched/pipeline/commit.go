@@ -185,9 +185,9 @@ func (c *Committer) rescored(pod *sched.Pod, listed sched.Candidate, node *sched
 }
 
 // place tries the given nodes in order and places the list's pod on the first node that fits. The
-// searches for exclusive CPUs on all these nodes together have the limit of one search, so that a
-// pod whose containers are hard to pack does not occupy the committer for long. This limit suffices
-// to find again the placement that a proposer has found on the first node.
+// searches for exclusive CPUs on these nodes share the limit of a single search, so that a pod
+// whose containers are hard to pack does not occupy the committer for long. This limit suffices to
+// find again the placement that a proposer has found on the first node.
 func (c *Committer) place(list sched.List, nodes []entry) (sched.Decision, bool) {
 	rechecker := rechecker{Committer: c, list: list}
 	effort := numaplan.OneSearch

@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// number returns the number of a decision that the function `decision` made: the number is how many
-// containers the decision has.
+// number returns the argument with which the function `decision` was called to make the given
+// decision. It is the number of containers of the decision.
 func number(decision sched.Decision) int { return len(decision.At.Containers) }
 
 func decision(i int) sched.Decision {

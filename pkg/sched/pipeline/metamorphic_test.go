@@ -133,9 +133,9 @@ func suitsSome(state *nodestate.State, pod *sched.Pod) bool {
 	return false
 }
 
-// checkSums checks that no resource is assigned twice. From the records of the nodes without
-// pods, it subtracts what the bound pods hold. The differences must equal the state's records of
-// the nodes, and must not be negative.
+// checkSums checks that no resource is assigned twice. The argument `empty` has a record of each
+// node as it was before any pod was placed. From these records, checkSums subtracts what the bound
+// pods hold. The differences must equal the state's records of the nodes, and must not be negative.
 func checkSums(t *testing.T, state *nodestate.State, empty []*sched.Node, bound map[string]sched.Decision) {
 	t.Helper()
 	for _, node := range empty {

@@ -23,7 +23,7 @@ type Proposer struct {
 	view    func() *nodestate.View
 	options ProposerOptions
 	prefers sched.Preferrer              // options.Filter; nil if that filter does not rate nodes by the pod's preferences
-	after   map[string]distbucket.Cursor // by name of the scheduling profile: where the next search of the index starts, which is behind the best node of the last list
+	after   map[string]distbucket.Cursor // by name of the scheduling profile: the best node of the last list, behind which the next search of the index starts
 	lists   int                          // number of searches of the index so far
 
 	effort   numaplan.Effort // limits the searches for exclusive CPUs in the current list

@@ -32,9 +32,9 @@ func (r refusing) Check(node *sched.Node) sched.Reason {
 
 // TestRanker checks that a proposer lists nodes in the order of the profile's ranker, whichever
 // nodes the filters refuse. The ranker has seen only pods like the one that is scheduled. So it
-// prefers nodes on which more such pods can use all GPUs that the pod leaves free, and of these
-// the nodes with the fewest free GPUs. The number in a node's name is the number of its GPUs: n8
-// has 8.
+// prefers nodes on which further pods of this kind can use all GPUs that the pod leaves free. Of
+// these nodes, it prefers those with the fewest free GPUs. The number in a node's name is the
+// number of its GPUs: n8 has 8.
 func TestRanker(t *testing.T) {
 	refuse := func(n int) refusing {
 		r := refusing{nodes: map[string]bool{}}

@@ -9,7 +9,7 @@ import (
 )
 
 // TestBackoffBoundsAttempts checks that back-off limits the number of attempts for a pod that fits
-// no node. In each millisecond, a change happens in the cluster that may help the pod. The test
+// no node. In each millisecond, the cluster changes in a way that may help the pod. The test
 // simulates one minute.
 func TestBackoffBoundsAttempts(t *testing.T) {
 	for _, c := range []struct {

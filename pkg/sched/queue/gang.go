@@ -22,12 +22,12 @@ import (
 //
 // Complexity: the gang has p pending pods, which wait for t different types of resource and have m
 // different values of the type `minimum`. To add or remove a pod, or to record that it is bound,
-// takes O(log p + m + t · log t) time, without the calls of the inner queue. If all pending pods
-// then get entries of their own in the inner queue, or lose these entries, it takes O(p · log p)
-// time. To keep this cost low, the maps `minima` and `types` count the pending pods, and the
-// members of the representative are listed only when the gang's turn comes. If they were listed
-// whenever a pod is added or bound, a gang of n pods would take O(n²) time until all its pods are
-// bound.
+// takes O(log p + m + t · log t) time, not counting the calls of the inner queue. If all pending
+// pods then get entries of their own in the inner queue, or lose these entries, it takes
+// O(p · log p) time. To keep this cost low, the maps `minima` and `types` count the pending pods,
+// and the members of the representative are listed only when the gang's turn comes. If they were
+// listed whenever a pod is added or bound, a gang of n pods would take O(n²) time until all its
+// pods are bound.
 type gang struct {
 	id      string
 	pending map[string]*member // by UID

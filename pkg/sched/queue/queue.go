@@ -24,8 +24,8 @@ type Entry struct {
 // must not call the queue, because the queue calls them with its lock held.
 type Env struct {
 	Now func() time.Time
-	// After calls a function after the given duration, from a goroutine of its own, as time.AfterFunc
-	// does.
+	// The function After calls the given function after the given duration, from a goroutine of its
+	// own, as time.AfterFunc does.
 	After func(time.Duration, func())
 	// FreedSeq returns how often resources of nodes have been released (nodestate.State.FreedSeq).
 	FreedSeq func() uint64
@@ -285,7 +285,8 @@ func (q *Queue) Rescore(tenant string) {
 	q.changed.Broadcast()
 }
 
-// RescoreAll does the same as Rescore for all tenants that have pending pods.
+// RescoreAll calls Env.Rank for all tenants that have pending pods, and moves their pods to their
+// new places in the queue.
 func (q *Queue) RescoreAll() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

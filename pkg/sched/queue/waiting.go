@@ -14,7 +14,7 @@ type waiting struct {
 	bySize   *wakeindex.Index               // the unschedulable pods that may fit a node when resources become free there, indexed by their requests
 	byTenant map[string]*wakeindex.Shapes   // for each tenant, the unschedulable and gated pods that may have to wait for a quota (their Wait is not nil), grouped by equal requests
 	byTopic  map[sched.Topic]map[*item]bool // unschedulable and gated pods, and pods in flight, by each of their sched.Pod.Topics
-	byAge    *list.List                     // of *item: all unschedulable and gated pods, those that have waited longest first
+	byAge    *list.List                     // of *item: all unschedulable and gated pods; the pod that has waited longest is at the front
 }
 
 func newWaiting(space filter.Space) waiting {

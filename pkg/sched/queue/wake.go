@@ -68,10 +68,10 @@ func (q *Queue) RetryPod(uid string) {
 	}
 }
 
-// RetryOverdue retries pods that have been unschedulable or gated for at least the given time,
-// those that have waited longest first. These retries help if a change that lets a pod fit was not
-// observed. One call retries at most the given number of pods, so that pods that failed together
-// are not all retried together.
+// RetryOverdue retries pods that have been unschedulable or gated for at least the given time. It
+// begins with the pods that have waited longest. These retries help if nobody observed a change
+// that lets a pod fit. One call retries at most the given number of pods, so that pods that failed
+// together are not all retried together.
 func (q *Queue) RetryOverdue(age time.Duration, most int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

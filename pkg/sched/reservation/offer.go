@@ -45,9 +45,9 @@ func (a Offer) Compare(b Offer) int {
 	return cmp.Or(cmp.Compare(a.Unknown, b.Unknown), a.Ready.Compare(b.Ready), strings.Compare(a.Node, b.Node))
 }
 
-// On returns when a pod will fit a node, and what to reserve for the pod there. The argument
-// `assigned` has the pods on the node. On returns false if the pod would not fit even without the
-// assigned pods, or if the node is reserved for another pod.
+// The function On returns when a pod will fit a node, and what to reserve for the pod there. The
+// argument `assigned` has the pods on the node. The function returns false if the pod would not fit
+// even without the assigned pods, or if the node is reserved for another pod.
 //
 // On simulates that assigned pods are removed until the pod fits. It first removes assigned pods
 // with a known end, in the order of their ends. Then it removes the pods whose end is unknown,

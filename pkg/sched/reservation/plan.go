@@ -39,7 +39,7 @@ func (p plan) add(o Offer) plan {
 // candidate is a node that may be reserved for a pod. Pods of the same gang may already be planned
 // on the node.
 type candidate struct {
-	node     *sched.Node      // the node's record, changed as if the planned pods were placed and the pods that must end for this had ended
+	node     *sched.Node      // the node's record as it will be when the pods that are in the way of the planned pods have ended and the planned pods are placed
 	assigned []AssignedPod    // the pods on the node, without those that must end before the planned pods can be placed
 	effort   *numaplan.Effort // limits the searches for exclusive CPUs for this plan, on all nodes together
 	offer    Offer            // the node's offer to the last evaluated pod; used to rank nodes for the gang's next pod, which usually has equal requests

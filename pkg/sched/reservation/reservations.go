@@ -89,8 +89,8 @@ func New(state *nodestate.State, q *queue.Queue, o Options) *Reservations {
 //     pods of two overlapping types could both have a reservation, only the pod that is earlier in
 //     the queue has one. Once the first pod of a type has been unschedulable for Options.Wait, the
 //     pods behind it may be placed before it, even if no node could be reserved.
-//  3. Tend calls Options.Held for each reservation for which the amounts that it keeps from other
-//     pods have changed.
+//  3. For each reservation, Tend calls Options.Held if the amounts that the reservation keeps from
+//     other pods have changed.
 //
 // Each search for the best node checks all nodes and all their pods. Such a search runs when the
 // first unschedulable pod of a type has been unschedulable for Options.Wait, and then at the
@@ -167,10 +167,10 @@ func (r *reservation) expires(keep time.Duration) time.Time {
 }
 
 // update reserves the best node for `head`, the first unschedulable pod of a resource type, if it
-// is time for a search (step 2 of Tend). The argument `behind` has the first unschedulable pods of
-// other types, as far as they come after `head` in the queue. The method also calls the queue's
-// method AllowBypass for a pod that already has a reservation, because the queue forgets an earlier
-// call of AllowBypass when the pod's requests change.
+// is time for a search (step 2 of Tend). The argument `behind` has those first unschedulable pods
+// of other types that come after `head` in the queue. The method also calls the queue's method
+// AllowBypass for a pod that already has a reservation, because the queue forgets an earlier call
+// of AllowBypass when the pod's requests change.
 func (rs *Reservations) update(head queue.Head, behind []queue.Head, now time.Time) {
 	r, rivals := rs.byType[head.Type], rs.rivals(head.Type)
 	switch {

@@ -1,5 +1,5 @@
-// Package wakeindex finds the unschedulable pods that may fit after resources became free on a
-// node, and does not check every unschedulable pod for this.
+// Package wakeindex finds the unschedulable pods that may fit a node on which resources became
+// free. It does not have to check every unschedulable pod.
 //
 // The package groups pods by shape. Pods of one shape are equal in everything that decides whether
 // they fit a node. For example, 10,000 pending replicas of a Deployment have one shape. Shapes are

@@ -83,10 +83,10 @@ func (x *Index) Helped(node *sched.Node) (pods []*sched.Pod) {
 	return pods
 }
 
-// covered returns the shapes whose requests are, for each amount in x.space, at most what a node
-// has free. The function `smallness` rounds the amounts, so covered may also return shapes that
-// request slightly more. What is reserved on the node counts as free, because it may be reserved
-// for one of the pods. Helped then checks for each pod whether the pod may use what is reserved.
+// covered returns the shapes that request at most what a node has free, of each amount in x.space.
+// The function `smallness` rounds the amounts, so covered may also return shapes that request
+// slightly more. What is reserved on the node counts as free, because it may be reserved for one of
+// the pods. Helped then checks for each pod whether the pod may use what is reserved.
 func (x *Index) covered(node *sched.Node) []*shape {
 	x.searches++
 	x.found = x.found[:0]

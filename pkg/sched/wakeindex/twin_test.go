@@ -164,8 +164,8 @@ func TestShapeOfSeed(t *testing.T) {
 	}
 }
 
-// TestShapeOfTexts checks that two pods have different shapes if their texts differ, but are equal
-// once they are joined.
+// TestShapeOfTexts checks that two pods with different texts have different shapes, even if a pod's
+// texts, joined to one text, equal those of the other pod, as for "a", "bc" and "ab", "c".
 func TestShapeOfTexts(t *testing.T) {
 	wait := func(*sched.Pod) sched.Reason { return sched.Reason{} }
 	for name, pair := range map[string][2]sched.Pod{

@@ -98,7 +98,7 @@ func totals(machine *topology.Machine) string {
 	}, " · ")
 }
 
-// known returns how many IDs are known. The map has the value true for each known ID.
+// The function `known` returns how many IDs are known. The map has the value true for each known ID.
 func known[ID comparable](ids map[ID]bool) int {
 	n := 0
 	for _, isKnown := range ids {

@@ -74,8 +74,8 @@ func hybrid() *topology.Machine {
 	}, topology.Node{ID: 0, MemoryBytes: 32 * gib})
 }
 
-// dies returns a machine with two dies in one package, and one NUMA node that has the CPUs of both
-// dies.
+// The function `dies` returns a machine with two dies in one package, and one NUMA node that has the
+// CPUs of both dies.
 func dies() *topology.Machine {
 	return machine(128, func(id int) topology.CPU {
 		return topology.CPU{Die: id / 64, Core: cpuset.CPU(id), LLC: cpuset.CPU(id / 32 * 32)}

@@ -79,7 +79,7 @@ func (u *Use) Legend() (lines []string) {
 	return lines
 }
 
-// what returns a text that lists what the holder has, such as "CPUs 2,4 · 1 GPU".
+// The method `what` returns a text that lists what the holder has, such as "CPUs 2,4 · 1 GPU".
 func (h Holder) what() string {
 	var parts []string
 	if !h.CPUs.Empty() {

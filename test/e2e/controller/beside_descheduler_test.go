@@ -16,14 +16,15 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// deschedulerCase has pods, and says which of them two runs of the descheduler evict.
+// deschedulerCase is a test case: some pods, and the pods that the descheduler must evict in each
+// of two runs.
 type deschedulerCase struct {
 	name     string
 	policy   string // the controller's flag --policy
 	pods     []deschedulerPods
 	unserved string // the node that loses the label that marks nodes with an agent
 	strategy deschedulerStrategy
-	want     [2]map[string]int // for each run, the number of evicted pods, by the Deployment and the node of the pods that replace them
+	want     [2]map[string]int // for each run, the number of new pods that replace evicted ones; a key is the Deployment and the node of the new pods
 }
 
 // deschedulerPods are the pods of a Deployment. Before the first run, all of them are on one node.

@@ -12,12 +12,12 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
-// kubeflowShape is the shape of each of the two nodes of the tests of Kubeflow. A node has room for
-// 3 pods that each have 4 exclusive CPUs of one NUMA node, and a GPU: its NUMA nodes have 7 and 8
-// CPUs for pods.
+// kubeflowShape is the shape of each of the two nodes of the tests of Kubeflow. Each training pod
+// has a GPU, and 4 exclusive CPUs of one NUMA node. A node has room for 3 such pods, because its
+// NUMA nodes have 7 and 8 CPUs for pods.
 var kubeflowShape = hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Model: "NVIDIA A100"}
 
-// kubeflowLimits are the limits of a container of such a pod.
+// kubeflowLimits are the limits of the main container of each training pod.
 const kubeflowLimits = `{cpu: "4", memory: 64Mi, nvidia.com/gpu: 1}`
 
 // TestBesideKubeflow runs Kubeflow Trainer and JobSet, which Trainer needs, with the controller on one

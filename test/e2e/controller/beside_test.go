@@ -184,8 +184,8 @@ func (w *world) controllers(names string) {
 		"--controllers="+names)
 }
 
-// keep starts a program, which runs until the end of the test. If the test fails, its log is shown.
-// The parameter `env` has additional environment variables.
+// keep starts a program, which runs until the end of the test. If the test fails, the log of the
+// program is shown. The parameter `env` has additional environment variables.
 func (w *world) keep(env []string, name, program string, args ...string) *hollowcluster.Process {
 	w.Helper()
 	process, err := w.StartWith(env, name, program, args...)
@@ -281,8 +281,9 @@ func (w *world) webhooks(name, file, port string, authority []byte) string {
 	return strings.NewReplacer("name: mutating-webhook-configuration", "name: "+name, "name: validating-webhook-configuration", "name: "+name).Replace(text)
 }
 
-// ownRoot makes a root directory for a program that reads files from fixed paths, and returns its path.
-// The directory has the program, /NAME, and /kubeconfig with the rights of a service account.
+// ownRoot makes a root directory for a program that reads files from fixed paths, and returns its
+// path. The program is the file NAME in this directory. The directory also contains the file
+// kubeconfig, which has the rights of a service account.
 func (w *world) ownRoot(name, namespace, account string) string {
 	w.Helper()
 	root := w.File(name)

@@ -226,8 +226,8 @@ func (r *withdrawn) done() bool {
 	return len(r.lacks) == 0
 }
 
-// check fails the test for each permission that the program did not need. The API server has
-// refused no request because such a permission was missing.
+// check fails the test for each permission that the program did not need. While the permission was
+// missing, the API server refused no request for that reason.
 func (r *withdrawn) check() {
 	r.Helper()
 	r.given.Wait()

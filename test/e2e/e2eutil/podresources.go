@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Holding is the devices of one resource that a container has.
+// Holding lists the devices of one resource that a container has.
 type Holding struct {
 	Pod, Container, Resource string
 	IDs                      []string // sorted

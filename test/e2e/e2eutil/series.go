@@ -30,7 +30,8 @@ func ParseSeries(page string) (Series, error) {
 }
 
 // Since returns how much metrics have grown since an earlier scrape. The parameter `before` is the
-// earlier scrape. Since adds up all metrics whose keys start with the prefix. A missing metric counts as 0.
+// earlier scrape. Since adds up all metrics whose keys start with the prefix. A missing metric
+// counts as 0.
 func (s Series) Since(before Series, prefix string) float64 {
 	return s.sum(prefix) - before.sum(prefix)
 }

@@ -42,7 +42,7 @@ func TestTranslate(t *testing.T) {
 	}}
 	policy := map[string]string{v1alpha1.AnnotationCPUPolicy: "single"}
 	// whole returns the sandbox with which translate represents a whole pod. The parameter
-	// `target` is the cgroup whose cpuset package node must write, or "" if it must write none.
+	// `target` is the cgroup to which package node must write a cpuset, or "" if there is none.
 	whole := func(id, target string, pod *corev1.Pod) workload.Sandbox {
 		s := workload.Sandbox{ID: id, Pod: workload.Pod{UID: "u"}, PodCgroup: "/kubepods/podu", Cgroup: target}
 		if pod != nil {
@@ -170,8 +170,8 @@ func TestRunNotices(t *testing.T) {
 	}
 }
 
-// emptyTree returns the root of a tree of plain directories, which stand for the kubelet's cgroups
-// on a node without pods, and the cgroups in it.
+// emptyTree makes a tree of plain directories, which stand for the kubelet's cgroups on a node
+// without pods. It returns the root of the tree, and a Cgroups that uses the tree.
 func emptyTree(t *testing.T) (string, *cgroup.Cgroups) {
 	t.Helper()
 	root := t.TempDir()

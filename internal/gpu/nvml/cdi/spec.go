@@ -76,7 +76,7 @@ func (w *SpecWriter) devices(units []gpu.Unit, describer Describer) []specs.Devi
 	return all
 }
 
-// check returns an error if the description of a GPU by nvcdi is incomplete. nvcdi leaves out
+// check returns an error if nvcdi's description of a GPU is incomplete. nvcdi leaves out
 // device files that it does not find. A GPU has one device file. A MIG slice also needs two files
 // of /dev/nvidia-caps: one for its GPU instance, and one for its compute instance.
 func (w *SpecWriter) check(unit gpu.Unit, described []specs.Device) error {

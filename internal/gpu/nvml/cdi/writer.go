@@ -46,7 +46,7 @@ type SpecWriter struct {
 	Options
 	written string            // the summary (see the function `summary`) of the GPUs when the file was written last
 	missing map[string]string // the GPUs that the file lacks: UUID to reason
-	retry   bool              // whether a GPU without a known fault is missing in the file; the next call of Prepare then writes the file again, because the driver may be able to describe this GPU by then
+	retry   bool              // whether a GPU without a known fault is missing from the file; the next call of Prepare then writes the file again, because the driver may be able to describe this GPU by then
 }
 
 // NewSpecWriter returns a SpecWriter. It writes nothing until Prepare is called.
@@ -83,7 +83,7 @@ func summary(inventory *gpu.Inventory, units []gpu.Unit) string {
 }
 
 // upToDate reports whether the file of the CDI specification need not be written again.
-// If a GPU without a known fault is missing in the file, upToDate returns false, so that
+// If a GPU without a known fault is missing from the file, upToDate returns false, so that
 // each call of Prepare tries again to describe the GPU. The GPU may be missing because
 // the files of the driver were not all installed yet at the last attempt.
 func (w *SpecWriter) upToDate(now string) bool {

@@ -187,7 +187,7 @@ func TestSpecificationFollows(t *testing.T) {
 }
 
 // TestDriverAway checks that the CDI specification stays while the driver is not loaded.
-// Containers with GPUs that the kubelet restarts need the specification.
+// When the kubelet restarts a container with GPUs, the container runtime needs the specification.
 func TestDriverAway(t *testing.T) {
 	dir := t.TempDir()
 	k := newSpecWriter(dir)

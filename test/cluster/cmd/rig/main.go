@@ -43,8 +43,8 @@ type call struct {
 	args    []string
 }
 
-// exitStatus is the error after which rig prints no message and exits with this number. The number
-// is the exit status of a command that failed in the machine, or 2 for wrong usage.
+// exitStatus is an error that rig does not print. rig exits with the error's value: the exit status
+// of a command that failed in the machine, or 2 for wrong usage.
 type exitStatus int
 
 func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }

@@ -77,8 +77,8 @@ func (b Builder) runtime() artefact.Recipe {
 }
 
 // install builds packages of another module, with the dependencies in the go.mod file of that
-// module. The shorter command go install PACKAGE@VERSION refuses a module whose go.mod file has
-// exclude directives, such as containerd 2.0. The flag -mod=readonly makes go ignore the module's
+// module. The shorter command go install PACKAGE@VERSION refuses modules, such as containerd 2.0,
+// whose go.mod files have exclude directives. The flag -mod=readonly makes go ignore the module's
 // directory vendor, of which the module proxy provides only a part.
 func (b Builder) install(out string, i install) error {
 	dir, err := b.download(i.module + "@" + i.version)

@@ -81,8 +81,8 @@ func render(w *cpio.Writer, root string, v Values) error {
 	})
 }
 
-// permissions returns the mode of a file by its name and content. Programs are executable, and only
-// root can read private keys and the kubeconfig.
+// permissions returns the mode of a file, which depends on its name and content. Programs are
+// executable, and only root can read private keys and the kubeconfig.
 func permissions(name string, body []byte) fs.FileMode {
 	switch {
 	case bytes.HasPrefix(body, []byte("#!")), bytes.HasPrefix(body, []byte("\x7fELF")):
