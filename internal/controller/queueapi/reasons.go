@@ -43,7 +43,7 @@ func Reasons() []Reason {
 		row("rejected by its node", `rejected the placement of a pod of the same owner`, `the node could not honour the placement of an earlier pod of the same owner`, `wait some minutes: the node is tried again later`),
 		row("group full", `Insufficient GPUs: too few of .*(?:group|GPUs)`, `too few GPUs of the pod's GPU groups are free on one node`, `wait until pods of the group end, or ask for a larger group`),
 		row("GPUs in use, or an unknown type", `Insufficient GPUs(?:[,.]|$)|no node has (?:any|more)`, `too few GPUs of the requested type or group are free`, `check the type in the annotation numalet.dev/gpu-type against kubectl numalet top and kubectl get nodetopologies, or wait until pods end`),
-		row("quota", `(?:tenant \S+, [^:]*): .* requested, but (?:.* in use and )?the limit is ([^:;,]+)`, `the quota of the tenant is used up (limit $1)`, `wait until other pods of the tenant end, request less, or ask an administrator for a higher quota`),
+		row("quota", `(?:tenant \S+, [^:]*): .* requested, but (?:.* in use and )?the limit is ([^:;,]+)`, `the quota of the tenant is used up (limit $1)`, `request less, ask an administrator for a higher quota, or wait until other pods of the tenant end`),
 		row("no node selected", `didn't match Pod's node affinity/selector`, `no node has the labels that the pod's nodeSelector or node affinity requires`, `correct the nodeSelector, or label a node`),
 		row("candidate nodes", `not among the pod's candidates`, `the annotation numalet.dev/candidate-nodes, or the pod's GPU group, leaves this node out`, `name more nodes, or another group`),
 		row("taint", `had untolerated taint`, `nodes have taints that the pod does not tolerate`, `add a toleration, or use other nodes`),

@@ -42,7 +42,7 @@ func TestAdvise(t *testing.T) {
 		},
 		"larger than any node: 65 GiB of memory (largest 64)": {"the pod requests 65 GiB of memory, and the largest node has 64: request less, or ask for a larger node"},
 		"it has to wait: tenant ann, GPU type T4: 2 GPUs requested, but 3 GPUs in use and the limit is 4 GPUs: wait until other pods of this tenant end, or ask an administrator for a higher limit": {
-			"the quota of the tenant is used up (limit 4 GPUs): wait until other pods of the tenant end, request less, or ask an administrator for a higher quota",
+			"the quota of the tenant is used up (limit 4 GPUs): request less, ask an administrator for a higher quota, or wait until other pods of the tenant end",
 		},
 		"0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had room only where a reservation keeps it for another pod.": {
 			"too little cpu is free on a node that suits otherwise: wait until pods end, request less, or add a node",

@@ -19,9 +19,9 @@ type Source interface {
 	// list returns the current devices of each resource. A resource that has been in one result is
 	// in all later results. If it has no devices any more, its list is empty.
 	list(previous) (map[string][]*pluginapi.Device, error)
-	// owns reports whether a device of one of the Source's resources is from this
-	// Source. It is false for devices of another device plugin that registered the same
-	// resource.
+	// owns reports whether this Source has the device with the given resource and ID. It
+	// returns false if another device plugin has registered the same resource and has
+	// the device.
 	owns(resource, id string) bool
 	// allocate returns the environment, annotations and devices of a container that
 	// gets the devices with these IDs. If it returns an error, the kubelet fails the

@@ -57,10 +57,10 @@ func TestBesideKubeflow(t *testing.T) {
 	})
 }
 
-// inTurn expects two gangs of the given number of pods each. The label selectors `first` and
-// `second` match the pods of the gangs. There is room for one gang and for some pods of the other.
-// So one gang must start, and no pod of the other gang may start before the first gang has ended.
-// At the end, the second gang has ended, too.
+// inTurn checks that two existing gangs run one after the other, because there is room only for one
+// gang and for some pods of the other. No pod of the second gang may start before the first gang has
+// ended. Each gang has the given number of pods, which the label selectors `first` and `second`
+// match. When inTurn returns, both gangs have ended.
 func (w *world) inTurn(first, second string, pods int) {
 	w.Helper()
 	w.await("all pods of one gang are placed", func() bool {
