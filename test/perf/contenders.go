@@ -42,14 +42,19 @@ func contenders() []contender {
 }
 
 // clientWith returns a function that starts this program as a client (perf client) with the given
-// flags.
+// flags. The client has the token of the controller's service account. So it pays for the same
+// authentication, and the API server applies the same admission policies to its writes.
 func clientWith(flags ...string) func(context.Context, *field) (started, error) {
-	return func(_ context.Context, f *field) (started, error) {
+	return func(ctx context.Context, f *field) (started, error) {
 		self, err := os.Executable()
 		if err != nil {
 			return started{}, err
 		}
-		args := append([]string{"client", "-kubeconfig", f.plane.Kubeconfig,
+		kubeconfig, err := f.plane.Account(ctx, "numalet-system", "numalet-controller")
+		if err != nil {
+			return started{}, err
+		}
+		args := append([]string{"client", "-kubeconfig", kubeconfig,
 			"-nodes", fmt.Sprint(f.Nodes), "-pods", fmt.Sprint(f.Pods)}, flags...)
 		process, err := f.plane.Start("client", self, args...)
 		fire := func(context.Context) (time.Time, error) { return time.Now(), process.Signal(syscall.SIGUSR1) }
