@@ -31,7 +31,8 @@ func TestReadCPURequest(t *testing.T) {
 	})
 }
 
-// show returns a request as text with a line per container, or a Refusal with its reason.
+// show returns a request as text, with one line for each container. If err is a Refusal, the text
+// has the refusal's reason and message.
 func show(request CPURequest, err error) string {
 	var b strings.Builder
 	if refusal := (*Refusal)(nil); errors.As(err, &refusal) {

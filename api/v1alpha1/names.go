@@ -53,9 +53,9 @@ const (
 	LabelGang = Group + "/gang"
 	// AnnotationGangMinAvailable is the number of pods of the gang that start together or not at
 	// all: a whole number, 1 or more. Pods of the gang that are already bound count, too. Succeeded
-	// pods of a Job do not start again. So in the pods of the Job that are not bound yet, the
-	// controller subtracts their number from the value of the annotation. The value stays at
-	// least 1.
+	// pods of a Job do not start again. So the controller subtracts the number of succeeded pods
+	// from the value of the annotation, in the pods of the Job that are not bound yet. The value
+	// stays at least 1.
 	AnnotationGangMinAvailable = Group + "/gang-min-available"
 )
 

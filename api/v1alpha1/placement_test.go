@@ -16,7 +16,7 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestReadPlacement reads the placements of each testdata/placement/*.txt. A file has a
+// TestReadPlacement reads the placements of each file testdata/placement/*.txt. A file has a
 // pod, and a section of placements for it, one per line. The indented line after each
 // placement is the expected result.
 func TestReadPlacement(t *testing.T) {

@@ -24,8 +24,8 @@ type PodTemplate struct {
 	Spec runtime.RawExtension `json:"spec"`
 }
 
-// PodTemplateMeta are the labels and annotations of a pod. From the fields of the Job, the
-// controller adds the annotations under numalet.dev/ that request resources.
+// PodTemplateMeta are the labels and annotations of a pod. The controller adds the annotations
+// under numalet.dev/ that request resources. It takes their values from the fields of the Job.
 type PodTemplateMeta struct {
 	// Labels are the labels of each pod.
 	// +optional

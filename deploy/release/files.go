@@ -76,8 +76,8 @@ func pack(file string, entries []entry) error {
 	return os.WriteFile(file, out.Bytes(), 0o644)
 }
 
-// versions matches the lines of Chart.yaml and values.yaml that differ in a release: the
-// versions and the repository of the image.
+// versions matches the lines of Chart.yaml and values.yaml that differ in a release: the chart's
+// two versions, and the image repository.
 var versions = regexp.MustCompile(`(?m)^(version|appVersion|  repository): .*$`)
 
 // writeChart packs the chart. It does not use Helm's own function for this, because that function

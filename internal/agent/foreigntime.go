@@ -30,7 +30,7 @@ func (a *agent) newForeign() {
 	})
 }
 
-// exclusive returns the containers with exclusive CPUs that the container runtime lists.
+// exclusive returns the containers that hold exclusive CPUs and that the container runtime lists.
 func (a *agent) exclusive() (all []foreign.Container) {
 	for _, c := range a.node.Running() {
 		all = append(all, foreign.Container{Pod: c.Sandbox.Pod, Name: c.Name, ID: c.ID, Cgroup: c.Cgroup, CPUs: c.CPUs})

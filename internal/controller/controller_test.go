@@ -17,7 +17,7 @@ import (
 )
 
 // bound returns the node and the placement of each bound pod as "NODE PLACEMENT", by pod name. The
-// placement is an annotation with the exclusive CPUs and the GPUs that the controller has decided.
+// placement is an annotation with the exclusive CPUs and the GPUs that the controller chose.
 func (w *world) bound() map[string]string {
 	where := map[string]string{}
 	for _, pod := range w.pods() {

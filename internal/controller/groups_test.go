@@ -133,8 +133,8 @@ func (w *world) end(name string) {
 
 // TestGroups checks that pods of a GPU group's tenant get the GPUs of the group, and that pods of
 // other tenants get other GPUs. Pods that name a group of another tenant, a group that does not
-// exist, or a group that is not accepted must wait with a reason. After an edit of a group, the
-// controller must try a pending pod again.
+// exist, or a group that is not accepted must wait, and their condition PodScheduled must say why.
+// After an edit of a group, the controller must try a pending pod again.
 func TestGroups(t *testing.T) {
 	w := newWorld(t)
 	w.permit("n1")
@@ -182,8 +182,9 @@ func TestLinks(t *testing.T) {
 	w.await("bob gets two of one switch, and not the first two", func() bool { return w.given()["of-none"] == "n1-1,n1-3" })
 }
 
-// TestQuotas checks that a pod that exceeds a quota of its GPU group or its tenant waits with this
-// reason. It also checks that such a pod starts once enough other pods of the tenant have ended.
+// TestQuotas checks that a pod that exceeds a quota of its GPU group or its tenant waits, and that
+// its condition PodScheduled says why. It also checks that such a pod starts once enough
+// other pods of the tenant have ended.
 func TestQuotas(t *testing.T) {
 	w := newWorld(t)
 	w.permit("n1")

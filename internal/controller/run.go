@@ -138,7 +138,7 @@ func (c *controller) checkHeartbeats(ctx context.Context) error {
 	return every(ctx, checkHeartbeatsEvery, c.heartbeats.Check)
 }
 
-// listed returns an error until the objects of all informers' initial lists were handled. The
+// listed returns an error until all objects of the informers' initial lists have been handled. The
 // readiness probe calls listed. While listed returns an error, the method `schedule` places no
 // pods. If the API server does not serve one of the kinds of objects, listed always returns an
 // error. For example, Kubernetes before 1.34 does not serve resource.k8s.io/v1.

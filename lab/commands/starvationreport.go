@@ -20,8 +20,8 @@ type starved struct {
 	GPUs              int     `json:"gpus"` // number of GPUs that the large pod requests
 	Started           bool    `json:"started"`
 	WaitedSeconds     float64 `json:"waitedSeconds"`
-	ReservedSeconds   float64 `json:"reservedSeconds"`   // until a node was reserved for the large pod
-	FreeSeconds       float64 `json:"freeSeconds"`       // until the large pod fit on this node, because enough of the pods that ran there when the node was reserved had ended
+	ReservedSeconds   float64 `json:"reservedSeconds"`   // until a node was reserved for the large pod for the last time
+	FreeSeconds       float64 `json:"freeSeconds"`       // until enough pods of this node had ended for the large pod to fit; only pods that ran when the node was reserved count
 	Ratio             float64 `json:"ratio,omitempty"`   // waitedSeconds / freeSeconds, if a node was reserved
 	SmallPercent      float64 `json:"smallPercent"`      // GPU time of the small pods until the large pod started, in percent of their GPU time in the same period of the second trial
 	SmallAfterPercent float64 `json:"smallAfterPercent"` // like SmallPercent, but for the period until the large pod ended

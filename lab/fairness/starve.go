@@ -15,9 +15,9 @@ type Starved struct {
 	Large   Sample
 	Started bool          // whether the large pod started within the second half of Settings.For
 	Waited  time.Duration // until the large pod started, or, if it did not, until the end
-	// Reserved is when the large pod got its last reservation of a node. Free is when the large pod
-	// would have fit on this node, because enough of the pods that ran there at the time Reserved
-	// had ended. Both are 0 if no node was reserved.
+	// Reserved is when the large pod got its last reservation of a node. Free is when enough pods
+	// on this node had ended for the large pod to fit. Only the pods that ran there at the time
+	// Reserved count. Both are 0 if no node was reserved.
 	Reserved, Free time.Duration
 	Small          float64 // GPU time of the small pods until the large pod started, divided by their GPU time in the same period of the trial without the large pod
 	SmallAfter     float64 // like Small, but for the period until the large pod ended

@@ -13,7 +13,7 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// gpusPerNode is the number of GPUs of a node of the synthetic week.
+// gpusPerNode is the number of GPUs of each node that Nodes returns.
 const gpusPerNode = 8
 
 // Nodes returns n equal nodes with 8 GPUs each.
@@ -29,8 +29,9 @@ func Nodes(n int) []*sched.Node {
 	return nodes
 }
 
-// user is a user of the synthetic week. Each of its pods requests one of the numbers of GPUs in the
-// field `sizes`. The run times of its pods vary around a median.
+// user is a simulated user, who submits pods in the week that Week returns. Each of its pods
+// requests one of the numbers of GPUs in the field `sizes`. The run times of its pods vary around a
+// median.
 type user struct {
 	name   string
 	median time.Duration

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// check returns the percentage of the capacity of all GPUs that the placements in a file allocate.
+// check returns how many percent of the capacity of all GPUs the placements in a file allocate.
 // It returns an error if a pod is unknown or placed twice, or does not get the number and the
 // shares of GPUs that it requests. It also returns an error if the pods on a GPU or a node request
 // more than its capacity. It does not check the types of GPUs.

@@ -33,7 +33,7 @@ func readTable(file string) (table, error) {
 
 func (t table) text(row []string, column string) string { return row[slices.Index(t.columns, column)] }
 
-// number returns a field as a number. It returns 0 if the field is empty or no number.
+// number returns a field as a number. It returns 0 if the field is empty or not a number.
 func (t table) number(row []string, column string) int64 {
 	n, _ := strconv.ParseInt(t.text(row, column), 10, 64)
 	return n

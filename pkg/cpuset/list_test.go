@@ -68,8 +68,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// FuzzParse checks each set that Parse returns: Parse must read an equal set from the set's String,
-// and String must return the same text for this second set.
+// FuzzParse checks each set that Parse returns. From the text that String returns for this set,
+// Parse must read an equal set. For this second set, String must return the same text.
 func FuzzParse(f *testing.F) {
 	for _, list := range []string{"", "0", "0-3,8\n", "63-64", "5,1-2,2", "65535", "1-", "a", "3-1"} {
 		f.Add(list)

@@ -76,8 +76,8 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// TestMeterAgainstTwin compares a Meter that is updated in many short intervals with a twin, which
-// is one subtraction over the whole time. The foreign times of the short intervals must add up to
+// TestMeterAgainstTwin compares a Meter that is updated in many short intervals with a twin, a
+// single subtraction for the whole time. The foreign times of the short intervals must add up to
 // that of the whole time, even if the counters of the CPUs are rounded down to steps of /proc/stat.
 // The difference may be at most twice maxDebt.
 func TestMeterAgainstTwin(t *testing.T) {

@@ -19,8 +19,8 @@ func unpackable() (Request, View, Hooks) {
 	return apps(podspec.Single, sizes...), nodes(27, 27, 27, 27, 27, 27, 27, 27), Hooks{Allow: func([]Counts) bool { return true }}
 }
 
-// TestEffort checks that calls of Plan with one Effort try at most FullEffort choices together, and
-// after that only a few each.
+// TestEffort checks that calls of Plan that share one Effort try at most FullEffort choices
+// together. After that, each call may try only a few more choices.
 func TestEffort(t *testing.T) {
 	request, view, hooks := unpackable()
 	tried := 0

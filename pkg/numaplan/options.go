@@ -176,7 +176,7 @@ func combinations(n, k int) iter.Seq[[]int] {
 	}
 }
 
-// random yields the distribution of the CPUs of container c that the pod's seed selects. If no
+// random yields the distribution that the pod's seed selects for the CPUs of container c. If no
 // container of the pod has PerNode, this distribution is enough: containers are placed in the order
 // in which they start, and each first reuses CPUs that other containers of the pod leave idle. So
 // with this distribution, the pod holds only as many CPUs as its containers use at one time. No

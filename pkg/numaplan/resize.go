@@ -14,8 +14,8 @@ import (
 // CPU is added:
 //
 //	single: where the container is
-//	spread: where the container has the fewest CPUs; among equals, where it can get the most
-//	random: where the container has the most CPUs and can get more; among equals, where it can get most
+//	spread: where the container has the fewest CPUs; if equal, where it can get the most
+//	random: where the container can get CPUs and has the most; if equal, where it can get the most
 //
 // With the policy "random", Grow makes no random choice, so that the container stays near the
 // memory that it uses.

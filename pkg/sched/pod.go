@@ -129,9 +129,9 @@ type GPURequest struct {
 
 	// PerContainer lists the containers that use the GPUs, in the order in which they run.
 	PerContainer []ContainerGPUs
-	// Offer returns the GPUs of a node that may be chosen for the pod, because GPU groups allow
-	// them. Any goroutine may call Offer, also for a node that does not fit the pod. If Offer is
-	// nil, any GPUs that fit may be chosen.
+	// Offer returns those GPUs of a node that GPU groups and quotas allow for the pod. Any
+	// goroutine may call Offer, also for a node that does not fit the pod. If Offer is nil, any
+	// GPUs that fit may be chosen.
 	Offer func(*Node) Offer
 }
 
@@ -151,7 +151,7 @@ type ContainerGPUs struct {
 	Count     int
 }
 
-// Offer has the GPUs of one node that may be chosen for a pod. If there are fewer such GPUs than
+// Offer has those GPUs of one node that may be chosen for a pod. If there are fewer such GPUs than
 // the pod requests, GPUs is empty and Why has the reason.
 type Offer struct {
 	GPUs  []GPUShare

@@ -117,8 +117,8 @@ func awaitBound(ctx context.Context, t *testing.T, pod *corev1.Pod) time.Time {
 	return time.Time{}
 }
 
-// awaitReason waits until two messages contain the text given as `why`: that of the pod's condition
-// PodScheduled, and that of an event of the pod.
+// awaitReason waits until the message of a pod's condition PodScheduled contains the text given as
+// `why`, and until the message of an event of the pod contains this text.
 func awaitReason(ctx context.Context, t *testing.T, pod, why string) {
 	t.Helper()
 	said, err := cluster.Await(ctx, pod, func(p *corev1.Pod) bool { return strings.Contains(e2eutil.WaitsFor(p), why) })

@@ -15,8 +15,8 @@ import (
 	"github.com/numalet/numalet/test/e2e/e2eutil"
 )
 
-// gpuRejected binds a pod with a GPU that another pod already has. The controller never does this.
-// gpuRejected checks that the node rejects the second pod.
+// gpuRejected binds two pods with the same GPU. The controller never does this. gpuRejected checks
+// that the node rejects the second pod.
 func gpuRejected(ctx context.Context, t *testing.T) {
 	gpu, one := wholeGPUs()[:1], map[string]int{whole: 1}
 	bindGPUs(ctx, t, gpuPod("first", time.Hour, one), gpu)
@@ -32,10 +32,10 @@ func gpuRejected(ctx context.Context, t *testing.T) {
 	must(t, cluster.Delete(ctx, "first", "second"))
 }
 
-// bindGPUs creates a pod that no scheduler handles. It binds the pod with the controller's account,
-// because no other account may set a placement. The Binding has a placement: the annotation with
-// the CPUs and GPUs that the controller has chosen for each container. This placement has the given
-// GPUs for the pod's first container.
+// bindGPUs creates a pod that no scheduler handles. It uses the controller's account to bind the
+// pod, because no other account may set a placement. The Binding has a placement: the annotation
+// with the CPUs and GPUs that the controller has chosen for each container. This placement has the
+// given GPUs for the pod's first container.
 func bindGPUs(ctx context.Context, t *testing.T, pod *corev1.Pod, ids []string) {
 	t.Helper()
 	pod.Spec.SchedulerName = "nobody"

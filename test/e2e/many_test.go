@@ -26,12 +26,12 @@ const (
 	manyLabel    = "numalet-e2e=many"
 )
 
-// TestManyPods starts pods that have one container with shared CPUs, until -many-pods of them run
-// on the node. Then it replaces random ones of these pods for the time of -many-for. All the while,
-// pods of all kinds come and go, most of them with exclusive CPUs. The test measures how long pods
-// take to start, which part of this time the agent needs, and how much memory the agent uses. It
-// does so while few pods are on the node, and again while many are. It checks all CPUs as TestChurn
-// does, but not the measured values.
+// TestManyPods starts pods that have one container with shared CPUs. The flag -many-pods is the
+// number of these pods. Then the test replaces some of them, chosen at random, for the duration in
+// the flag -many-for. All the while, pods of all kinds come and go, most of them with exclusive
+// CPUs. The test measures how long pods take to start, which part of this time the agent needs, and
+// how much memory the agent uses. It does so while few pods are on the node, and again while many
+// are. It checks all CPUs as TestChurn does, but not the measured values.
 func TestManyPods(t *testing.T) {
 	t.Logf("seed %d: repeat with -seed %[1]d", *seed)
 	n := *manyPods
@@ -118,8 +118,8 @@ func startOne(ctx context.Context, i int) error {
 
 func endOne(ctx context.Context, i int) error { return cluster.Delete(ctx, manyName(i)) }
 
-// replaceFor deletes a random one of the n shared pods and starts it again. It
-// repeats this for the time of -many-for.
+// replaceFor deletes a randomly chosen pod of the n shared pods, and starts it again. It repeats
+// this until the duration in the flag -many-for has passed.
 func replaceFor(ctx context.Context, t *testing.T, n int) {
 	until, replaced := time.Now().Add(*manyFor), atomic.Int32{}
 	var workers sync.WaitGroup
@@ -145,7 +145,8 @@ func replaceFor(ctx context.Context, t *testing.T, n int) {
 // guests counts the pods of all kinds that have come and gone in TestManyPods.
 type guests struct{ came atomic.Int32 }
 
-// during creates and deletes the pods of TestChurn, one after another, until work has returned.
+// The method `during` calls the function given as `work`. Until `work` has returned, it creates and
+// deletes the pods of TestChurn, one after another.
 func (g *guests) during(ctx context.Context, t *testing.T, work func()) {
 	done := make(chan bool)
 	go func() { work(); close(done) }()

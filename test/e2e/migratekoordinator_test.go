@@ -105,8 +105,8 @@ func TestMigrateFromKoordinator(t *testing.T) {
 const offMigratedNodes = `{"spec":{"template":{"spec":{"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":` +
 	`{"nodeSelectorTerms":[{"matchExpressions":[{"key":"example.com/koordinator","operator":"NotIn","values":["no"]}]}]}}}}}}}`
 
-// createDaemon creates a DaemonSet for a pod, which stays on the node when the node is drained. The
-// records of its containers have the name of the given pod.
+// createDaemon creates a DaemonSet with the given pod as its template. The DaemonSet's pod stays on
+// the node when the node is drained. The records of its containers have the name of the given pod.
 func createDaemon(ctx context.Context, t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	selector := map[string]string{"daemon": pod.Name}

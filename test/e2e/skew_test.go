@@ -277,9 +277,9 @@ func (s *skew) checkWaits(ctx context.Context, name string) {
 	}
 }
 
-// bindTo creates a pod with one exclusive CPU, and binds it to the node with the service account of
-// the controller. The text given as `placement` has one %d, for which bindTo inserts a NUMA node that
-// has a free CPU.
+// bindTo creates a pod with one exclusive CPU. It uses the service account of the controller to
+// bind the pod to the node. The text given as `placement` has one %d, for which bindTo inserts a
+// NUMA node that has a free CPU.
 func (s *skew) bindTo(ctx context.Context, name, placement string) {
 	s.Helper()
 	pod := e2eutil.Pod(name, "random", e2eutil.Container{Name: "c", CPU: "1"})

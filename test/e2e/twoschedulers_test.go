@@ -193,7 +193,8 @@ func (m *mixed) histogram() map[int]int {
 }
 
 // create creates the pod with the number `turn` (see turnLabel). kube-scheduler schedules the pods
-// with even numbers, and the controller those with odd numbers. Two of six pods request two GPUs.
+// with even numbers, and the controller those with odd numbers. Two of every six pods
+// request two GPUs, and the others one.
 func (m *mixed) create(ctx context.Context, turn int, life time.Duration) {
 	m.Helper()
 	gpus := 1

@@ -114,7 +114,7 @@ func (l *Ledger) room(node string, name corev1.ResourceName) int64 {
 
 // holds returns the resources that a pod holds: its requests, the exclusive CPUs of each NUMA node
 // according to its placement, and each of its GPUs. For each NUMA node, the number of exclusive
-// CPUs is the maximum that the pod uses on this node at the same time (peak).
+// CPUs is the maximum that the pod uses there at the same time (see the function `peak`).
 func holds(pod *corev1.Pod, placement string) (Amounts, error) {
 	a := AmountsOf(resource.PodRequests(pod, resource.PodResourcesOptions{}))
 	a[corev1.ResourcePods] = 1000

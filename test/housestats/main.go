@@ -159,8 +159,8 @@ func (s *stats) print() {
 	fmt.Printf("functions declared more than %d times: %s\n", commonFunctions, common(s.functions, commonFunctions))
 }
 
-// quantile returns the q-quantile of n values: in ascending order, the value at index q·n, or the
-// largest value if q is 1.
+// quantile returns the q-quantile of n values. This is the value at index q·n after the values are
+// sorted in ascending order, or the largest value if q is 1.
 func quantile(values []int, q float64) int {
 	if len(values) == 0 {
 		return 0

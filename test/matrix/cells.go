@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// row is a row of the table: a pair of minor versions, as for the flags --kubernetes and
-// --containerd of the program `rig` (test/cluster).
+// row is a row of the table: a pair of minor versions, which are values of the flags --kubernetes
+// and --containerd of the program `rig` (test/cluster).
 type row struct{ Kubernetes, Containerd string }
 
 func (r row) String() string { return "Kubernetes " + r.Kubernetes + ", containerd " + r.Containerd }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// round is one measurement: of one contender with one load.
+// round is one measurement of one contender with one load.
 type round struct {
 	contender
 	load

@@ -17,6 +17,6 @@
 // With -fill, the cluster is busy: the nodes are full to different degrees, some nodes have a
 // taint, and some pods have an affinity or a topology spread constraint. With -waiting, there are
 // additional rounds with the same backlog and with older pods, which wait because they fit no node.
-// Before the round, another process of the contender has set the condition that these older pods
+// Before such a round, another process of the contender has set the condition that these older pods
 // are unschedulable. `make perf-busy` runs the command with both flags.
 package main

@@ -62,15 +62,15 @@ func (f *field) node(i int) *corev1.Node {
 }
 
 // fillOf returns the percentage to which the i-th node is full. The parameter `percent` is the
-// average of all nodes. There are five different percentages, and each is that of a fifth of the
-// nodes. For an average of 50, the five percentages are 0, 25, 50, 75 and 100.
+// average of all nodes. The nodes have five different percentages, and each of these applies to a
+// fifth of the nodes. For an average of 50, the five percentages are 0, 25, 50, 75 and 100.
 func fillOf(percent, i int) float64 {
 	step := float64(min(percent, 100-percent)) / 2
 	return float64(percent) + float64(i%5-2)*step
 }
 
-// fill creates one pod on each node, which requests a part of the node's CPUs and GPUs. These pods
-// stay until the method is called with another percentage.
+// fill creates one pod on each node. The pod requests a part of the node's CPUs and GPUs. These
+// pods stay until the method is called with another percentage.
 func (f *field) fill(ctx context.Context, percent int) error {
 	if f.filled == percent {
 		return nil

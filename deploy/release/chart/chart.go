@@ -49,8 +49,8 @@ func LoadArchive(file string) (*helmchart.Chart, error) {
 	return c, nil
 }
 
-// Render returns the Kubernetes objects that each template gives, as YAML, by the name of
-// the template's file. Templates that give no objects, and NOTES.txt, are left out.
+// Render returns the Kubernetes objects of each template as YAML. The keys of the result are the
+// names of the templates' files. Templates without objects, and NOTES.txt, are left out.
 func Render(c *helmchart.Chart, to Target, values map[string]any) (map[string]string, error) {
 	capabilities := chartutil.DefaultCapabilities.Copy()
 	capabilities.KubeVersion = to.kubernetes()

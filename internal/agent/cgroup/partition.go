@@ -249,8 +249,8 @@ func (m mounted) children(group string) ([]string, error) {
 }
 
 // Partitions reports whether the kernel can make a container's cgroup a cpuset partition. Confine
-// requests a partition if its decision has a Partition. Partitions of containers need cgroup v2 and
-// Linux 6.7 or later.
+// makes it a partition if the parameter `decision` has a Partition. Partitions of containers need
+// cgroup v2 and Linux 6.7 or later.
 func (c *Cgroups) Partitions() bool { return c.partitions.supported() }
 
 // CheckPartitions returns an error if the kernel can make partitions, but does not let this process

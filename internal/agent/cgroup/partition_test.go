@@ -32,7 +32,7 @@ func container(pod string, digit int) string {
 	return path.Join(pod, strings.Repeat(fmt.Sprint(digit), 64))
 }
 
-// states returns the partition and the exclusive CPUs of cgroups, each as "isolated 2-3".
+// states returns the partition and the exclusive CPUs of each cgroup, such as "isolated 2-3".
 func states(t *testing.T, h testHost, groups ...string) string {
 	t.Helper()
 	var all []string

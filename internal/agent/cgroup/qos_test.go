@@ -104,8 +104,8 @@ func TestConfigured(t *testing.T) {
 	}
 }
 
-// TestLimits checks that Limits returns true for the cgroup of a QoS class only while the kernel
-// has its CPUs in force and systemd has acknowledged them.
+// TestLimits checks that Limits returns true for the cgroup of a QoS class only while the CPUs of
+// the cgroup are in force in the kernel, and systemd has acknowledged them.
 func TestLimits(t *testing.T) {
 	const class = "/kubepods.slice/kubepods-burstable.slice"
 	effective := class + "/cpuset.cpus.effective"

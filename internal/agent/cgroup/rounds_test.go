@@ -15,8 +15,8 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// queue is a fake systemd that handles one call after another. It takes the time in the field `each`
-// for a call. The field `units` has the units in the order in which it has handled them.
+// queue is a fake systemd that handles one call after another. The field `each` is how long a call
+// takes. The field `units` has the units in the order in which it has handled them.
 type queue struct {
 	each  time.Duration
 	busy  chan struct{} // has an element while systemd handles a call

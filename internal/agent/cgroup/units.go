@@ -105,7 +105,7 @@ func (u *units) require(unit string, p properties) {
 }
 
 // has reports whether systemd has acknowledged the properties p for a unit, and no other request
-// for this unit was sent since.
+// for this unit has been sent since then.
 func (u *units) has(unit string, p properties) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -34,7 +34,7 @@ const (
 type cluster struct {
 	client kubernetes.Interface
 	node   string
-	first  labels.Selector // selects the pods that must start before the agent, in addition to static pods, which must always do so
+	first  labels.Selector // selects pods that must start before the agent; static pods must start before it in any case
 }
 
 func newEvents(ctx context.Context, client kubernetes.Interface, node string) record.EventBroadcaster {

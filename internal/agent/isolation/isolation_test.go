@@ -124,9 +124,9 @@ func TestIsolate(t *testing.T) {
 	}
 }
 
-// TestPartitionsAndWorkqueues checks that CPUs in isolated partitions, which the kernel itself
-// leaves out of the file of the workqueues, do not count as a change by another program. CPU 7 is in
-// such a partition.
+// TestPartitionsAndWorkqueues checks a machine on which CPU 7 is in an isolated partition. The
+// kernel itself leaves such CPUs out of the file of the workqueues. This must not count as a change
+// by another program.
 func TestPartitionsAndWorkqueues(t *testing.T) {
 	kernel := newKernel(t)
 	workqueues := func(requested, inForce string) {

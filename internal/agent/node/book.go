@@ -48,7 +48,8 @@ type book struct {
 // cannot be the UID of a pod.
 func key(uid, container string) string { return uid + "/" + container }
 
-// reserve grants CPUs for the request p to the pod of h. It returns a function that undoes the grant.
+// reserve grants the pod of h the CPUs for the request p. It returns a function that undoes the
+// grant.
 func (b *book) reserve(h Held, p pool.Pod) (undo func(), err error) {
 	if h.Grant, err = b.ledger.Reserve(p); err != nil {
 		return nil, err

@@ -42,8 +42,8 @@ func (n *Node) dropGrantsInQoSCgroups() {
 	}
 }
 
-// limits reports whether the cgroup of a QoS class limits all containers in it to shared CPUs, in the
-// kernel and in systemd. Callers hold n.mu.
+// limits reports whether the cgroup of a QoS class limits all containers in it to shared CPUs, and
+// will still do so after systemd has written the cgroup again. Callers hold n.mu.
 func (n *Node) limits(class string) bool { return n.env.Cgroups.Limits(class, n.shared()) }
 
 // widenSharers looks for containers, sandboxes and pods whose cgroups have cpusets of their own

@@ -207,8 +207,9 @@ func (l *lives) remake(uid string) {
 	l.removeSandbox(old)
 }
 
-// unwritable makes writes to the cgroups of some random containers fail. For all other cgroups,
-// writes work, even if an earlier call made them fail.
+// unwritable makes writes to the cgroups of some random containers fail. Sometimes it also makes
+// writes to the cgroup of the QoS class Burstable fail. For all other cgroups, writes work, even if
+// an earlier call made them fail.
 func (l *lives) unwritable() {
 	clear(l.broken)
 	l.broken[burstable] = l.rand.IntN(10) == 0

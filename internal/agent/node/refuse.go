@@ -88,8 +88,8 @@ func passes(r v1alpha1.Reason) bool {
 
 // reportRefusal reports a refusal as an event, in the metrics and in the log. If a retry may
 // succeed, the message ends with the text given as `next`, which says what happens after the refusal.
-// reportRefusal returns the error for the container runtime, with which the runtime's operation
-// fails.
+// reportRefusal returns the error for the container runtime. This error makes the runtime's
+// operation fail.
 func (n *Node) reportRefusal(ctx context.Context, c workload.Container, err error, next string) error {
 	if err == nil {
 		return nil

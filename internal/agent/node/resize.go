@@ -44,9 +44,9 @@ func (n *Node) grow(ctx context.Context, c workload.Container, to size) ([]workl
 	return n.commit(ctx, c.Sandbox, undo)
 }
 
-// checkWholeCores refuses a resize after which the pod would hold only some CPUs of a core, as
-// reserveWholeCores does for a new pod. The parameter `held` has all CPUs of the pod after the
-// resize. If checkWholeCores refuses the resize, it calls `undo` and returns an error.
+// checkWholeCores refuses a resize after which the pod would hold only some CPUs of a core. For a
+// new pod, reserveWholeCores makes the same check. The parameter `held` has all CPUs of the pod
+// after the resize. If checkWholeCores refuses the resize, it calls `undo` and returns an error.
 func (n *Node) checkWholeCores(c workload.Container, held cpuset.Set, undo func()) error {
 	idle := n.mu.book.ledger.Idle(held)
 	if idle.Empty() || n.cfg.isPlaced(c.Sandbox) {

@@ -151,8 +151,8 @@ func (p *Pods) WaitForSync(ctx context.Context) error {
 // container runtime has. For a static pod, Pod returns the mirror pod, which has the same namespace
 // and name as the static pod. A pod with another name can falsely claim to be the mirror pod: any
 // user who is allowed to create pods can create such a pod, with requests that the static pod does
-// not have. Pod never returns it. Pod looks up the UID in an index. For a static pod, it also
-// compares the namespaces and names of all pods that claim to be the mirror pod.
+// not have. The method never returns such a pod. It looks up the UID in an index. For a static pod,
+// it also compares the namespaces and names of all pods that claim to be the mirror pod.
 func (p *Pods) Pod(known workload.Pod) (*corev1.Pod, bool) {
 	if own := p.indexed(byUID, known.UID); len(own) > 0 {
 		return own[0], true

@@ -14,7 +14,7 @@ import (
 
 // Node decides which CPUs containers get. For each hook about sandboxes or containers, the plugin
 // calls one method of Node. If the method returns an error, the hook fails, and the operation
-// of the container runtime also fails. The methods without an error cannot fail.
+// of the container runtime also fails. The methods whose results include no error cannot fail.
 type Node interface {
 	Synchronize(context.Context, []workload.Sandbox, []workload.Container)
 	RunSandbox(context.Context, workload.Sandbox) error

@@ -72,7 +72,7 @@ func leads(leases []coordinationv1.Lease, now time.Time) (holder, problem string
 const queueAPI = "v1alpha1.queue.numalet.dev"
 
 // checkQueueAPI checks that the API server reaches the queue API, which the leading controller
-// serves. An installation without the queue API has no finding.
+// serves. If the queue API is not installed, the report is empty.
 func checkQueueAPI(ctx context.Context, clients Clients) (Report, error) {
 	services := schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 	service, err := clients.Dynamic.Resource(services).Get(ctx, queueAPI, metav1.GetOptions{})

@@ -154,7 +154,7 @@ func (a *arena) small(count int) []*sched.Pod {
 
 // edges returns pods that just fail to fit on any node, because the search for a node takes longest
 // for such pods. The ratio of CPU to memory in a pod's requests is random. For each pod, edges
-// computes the largest amounts with this ratio that fit on any node. It then adds about a
+// computes the largest amounts with this ratio that fit on at least one node. It then adds about a
 // thousandth of a CPU to the CPUs, and about a byte to the memory.
 func (a *arena) edges(c *nodestate.State, count int) []*sched.Pod {
 	r := rand.New(rand.NewPCG(2, 2))

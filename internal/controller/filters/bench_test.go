@@ -111,7 +111,7 @@ func (a *arena) decide(b *testing.B, c *nodestate.State, pods []*sched.Pod, fit 
 }
 
 // BenchmarkCycle measures the decisions of several proposers (which list nodes) and the committer
-// (which decides the node) with all filters. The queue has b.N pods at first, and the function that
+// (which assigns the node) with all filters. The queue has b.N pods at first, and the function that
 // binds pods does nothing. A pod that fits nowhere counts as a decision as well. For example,
 // 27,546 pods are placed if b.N is 40,000 and each pod requests one GPU. The others fit nowhere.
 func BenchmarkCycle(b *testing.B) {

@@ -118,7 +118,8 @@ func (c *Configuration) ratedOf(profile, nodes int) int {
 	return min(nodes, max(leastRated, nodes*int(*percentage)/100))
 }
 
-// wishesIn tells whether a profile adds preferences for nodes to those in the specs of its pods.
+// wishesIn tells whether a profile makes its pods prefer some nodes, in addition to the preferences
+// in the specs of the pods.
 func wishesIn(profile config.KubeSchedulerProfile) (w wishes) {
 	for _, args := range argsOf[*config.NodeAffinityArgs](profile) {
 		w.some = args.AddedAffinity != nil && len(args.AddedAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0

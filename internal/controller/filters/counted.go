@@ -12,7 +12,7 @@ import (
 // counted is the state that PreFilter of the plugin InterPodAffinity has computed for one pod of a
 // gang, whose pods are planned one after another. To compute this state, the plugin counts pods on
 // many nodes, including the pods of the gang that were planned before. The next pod of the gang
-// with equal affinity terms reuses the state: only the pods that were planned since are added.
+// with equal affinity terms reuses the state: only pods that were planned later are added.
 //
 // The state of the plugin PodTopologySpread cannot be reused in this way. To know the smallest
 // number of pods in a topology domain, PodTopologySpread keeps only two domains with few pods.

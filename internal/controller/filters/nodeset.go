@@ -40,8 +40,8 @@ const (
 	fewShare = 4
 )
 
-// newNodeSet returns the set of those given nodes for which the function given as `refuse` returns an
-// empty reason.
+// newNodeSet returns the set of those nodes in the map `nodes` for which the function given as
+// `refuse` returns an empty reason.
 func newNodeSet(refuse func(*nodeInfo) sched.Reason, nodes map[string]*nodeInfo) *nodeSet {
 	s := &nodeSet{refuse: refuse, refused: sched.Tally{}, names: map[string]bool{}}
 	for name, info := range nodes {

@@ -175,8 +175,8 @@ func TestSetsAreDropped(t *testing.T) {
 	}
 }
 
-// TestOutdated checks after which changes of nodes the explanation of why a pod waits is outdated.
-// The pod has the node selector disk=ssd.
+// TestOutdated checks which changes of nodes make a pod's explanation outdated. The explanation
+// says why the pod waits. The pod has the node selector disk=ssd.
 func TestOutdated(t *testing.T) {
 	s, outdated := newScene(t), map[string]int{}
 	s.cluster.Announce(func([]sched.Topic, func(*sched.Pod) bool) {}, func(rules string) { outdated[rules]++ })

@@ -168,7 +168,7 @@ func TestPreferChanged(t *testing.T) {
 }
 
 // TestPreferNobody checks the usual case: a pod prefers nothing, and the cluster has no taints, no
-// images and no pods with affinity. Preferring must then allocate no memory.
+// images and no pods with affinity. The method Preferring must then allocate no memory.
 func TestPreferNobody(t *testing.T) {
 	s := newTiers(newScene(t), "a")
 	request := s.request(liking("p").Obj())

@@ -176,7 +176,7 @@ func (w *world) extended(p *st.PodWrapper) {
 }
 
 // resized gives the pod a status whose resources differ from the pod's requests, and a condition
-// that an in-place resize is infeasible.
+// that says that an in-place resize is infeasible.
 func (w *world) resized(p *st.PodWrapper) {
 	got := v1.ResourceList{"cpu": resource.MustParse(w.one("100m", "3"))}
 	c := &p.Obj().Spec.Containers[0]

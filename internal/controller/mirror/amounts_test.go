@@ -26,8 +26,9 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestPlainRequests checks that the requests of pods with one container are those that
-// kube-scheduler's rules give, whether or not the pod is plain.
+// TestPlainRequests checks that the function `requests` returns for each pod what kube-scheduler's
+// rules give. It also checks which pods are plain: such a pod takes exactly what its only container
+// requests.
 func TestPlainRequests(t *testing.T) {
 	list := func(cpu, memory string) corev1.ResourceList {
 		return corev1.ResourceList{"cpu": quantity(cpu), "memory": quantity(memory)}

@@ -9,8 +9,8 @@ import (
 	"github.com/numalet/numalet/internal/testutil/scenario"
 )
 
-// TestEnds checks that the state of the nodes has the latest possible end of a bound pod if the
-// pod has activeDeadlineSeconds, and no end otherwise.
+// TestEnds checks which end the state of the nodes has for a bound pod. If the pod has
+// activeDeadlineSeconds, this is the latest time at which the pod can end. Otherwise there is none.
 func TestEnds(t *testing.T) {
 	s := newScene(t)
 	m, ends := s.mirror, func(uid string) (end time.Time) {

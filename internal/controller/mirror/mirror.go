@@ -66,8 +66,8 @@ type Mirror struct {
 		sync.Mutex
 		nodes    map[string]*node      // by name
 		requests map[string]pendingPod // pending pods, as they were last seen, by UID
-		// types has the number of nodes for each type of GPU or part of a GPU: the nodes whose record
-		// has at least one (see the method `typesOf`).
+		// types has, for each type of GPU or of part of a GPU, the number of nodes whose record has
+		// this type (see the method `typesOf`).
 		types map[string]int
 	}
 }

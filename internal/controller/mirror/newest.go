@@ -62,8 +62,8 @@ const relistAfter = time.Second
 // the newest version in the list. This happens if the newest pod is deleted while the informer
 // lists pods.
 //
-// If a list fails, CatchUp logs the error, and lists the pods again after relistAfter. The process
-// of a new leader must not exit because the API server is overloaded for a moment: the next leader
+// If a list fails, CatchUp logs the error, and lists the pods again after relistAfter. An API
+// server that is overloaded for a moment must not end the process of a new leader: the next leader
 // would have to list the pods, too. CatchUp returns an error if ctx is done, or if this process has
 // no permission to list pods.
 func (n *Newest) CatchUp(ctx context.Context, client metadata.Interface) error {

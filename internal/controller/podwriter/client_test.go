@@ -270,9 +270,9 @@ type around func(*http.Request) (*http.Response, error)
 
 func (a around) RoundTrip(r *http.Request) (*http.Response, error) { return a(r) }
 
-// overdue is a context whose deadline is over, and that does not know it yet: the timer that closes
-// the channel of Done has not run. The context of a process that was stopped is like this for a
-// moment when the process continues.
+// overdue is a context whose deadline has passed, but whose channel Done is not closed yet, because
+// the timer that closes the channel has not run. When a stopped process continues, its contexts can
+// be like this for a moment.
 type overdue struct{ context.Context }
 
 func (overdue) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), true }
@@ -303,7 +303,7 @@ func TestRemainingTime(t *testing.T) {
 	}
 }
 
-// TestSilence checks that the error is no APIStatus if the API server does not answer before the
+// TestSilence checks that the error is not an APIStatus if the API server does not answer before the
 // deadline of ctx, or asks the client to repeat the request only after this deadline.
 func TestSilence(t *testing.T) {
 	for name, answer := range map[string]http.HandlerFunc{

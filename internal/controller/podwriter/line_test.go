@@ -6,7 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestLine checks the order in which a line returns the pods that were added ("+") and removed ("-").
+// TestLine checks which pods a line (a queue) returns, and in which order, after pods were added
+// ("+") and removed ("-").
 func TestLine(t *testing.T) {
 	for name, tc := range map[string]struct {
 		changes []string

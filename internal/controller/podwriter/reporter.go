@@ -53,9 +53,9 @@ type Reporter struct {
 type Dependencies struct {
 	Client kubernetes.Interface
 	// Fence returns an error while another replica may schedule. The Reporter then writes no
-	// conditions. If Fence is nil, the Reporter always writes conditions. Timeout limits the time
-	// from before a call of Fence until the end of the request that follows it, because a new
-	// leader waits for this time before it writes anything. Zero means no limit.
+	// conditions. If Fence is nil, the Reporter always writes conditions. Timeout limits the total
+	// time of a call of Fence and of the request that follows it, because a new leader waits for
+	// this time before it writes anything. Zero means no limit.
 	Fence       func() error
 	Timeout     time.Duration
 	CreateEvent func(context.Context, *eventsv1.Event) error // creates the event Scheduled of a bound pod

@@ -60,8 +60,8 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestTokens checks which tokens are listed. A list is written as the numbers of its
-// tokens, with "-" before those that are Unhealthy.
+// TestTokens checks which tokens (devices of a NUMA node) are listed. A list is written as the
+// numbers of its tokens, with "-" before those that are Unhealthy.
 func TestTokens(t *testing.T) {
 	for name, tc := range map[string]struct {
 		count     count

@@ -49,9 +49,9 @@ func (d *driver) versions() (driver, cuda string, err error) {
 	return driver, fmt.Sprintf("%d.%d", number/1000, number%1000/10), nil
 }
 
-// readGPU reads a GPU. If the driver does not know the GPU's NUMA node, or does not
-// support the query of its memory size, this value stays unknown. It is an error if any
-// other value cannot be read.
+// readGPU reads a GPU. The NUMA node stays unknown if the driver does not know it. The
+// memory size stays unknown if the driver does not support the query for it. It is an
+// error if any other value cannot be read.
 func (d *driver) readGPU(index int) (nvml.Device, gpu.GPU, error) {
 	device := gpu.GPU{Index: index}
 	handle, ret := d.lib.DeviceGetHandleByIndex(index)

@@ -30,7 +30,7 @@ import (
 //	start                 starts the monitor
 //	inject LINE           adds a line to the fake's file of events. If the line makes the fake send
 //	                      an event, it prints how the event changed the inventory
-//	look [30s]            lets the given time pass, if there is one. Then it polls all GPUs, and
+//	look [30s]            lets a time pass, if one is given. Then it polls all GPUs, and
 //	                      prints what changed
 //	inventory             prints the inventory
 //	links                 prints the links between the GPUs

@@ -7,8 +7,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched/fairshare"
 )
 
-// Decay returns how fast tenants' scores decay. HalfLife determines this if it is set, and
-// otherwise ScoreTimeConstant.
+// Decay returns how fast tenants' scores decay. HalfLife determines this if it is set,
+// and ScoreTimeConstant otherwise.
 func (c Controller) Decay() (fairshare.Decay, error) {
 	if c.HalfLife > 0 {
 		return fairshare.HalfLife(time.Duration(c.HalfLife).Seconds())

@@ -42,7 +42,8 @@ type schema struct {
 }
 
 // TestReferenceOfResources checks that the reference page of custom resources agrees with the
-// CustomResourceDefinitions in deploy/crds. The test generates the page from these and compares.
+// CustomResourceDefinitions in deploy/crds. The test generates the page from these, and compares it
+// with the page in docs/reference/crds.md.
 func TestReferenceOfResources(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Custom resources\n\nThis page is generated from `deploy/crds`, which `make generate` writes from the types in `api/v1alpha1`.\n" +

@@ -51,8 +51,9 @@ func some(m *topology.Machine, in func(topology.CPU) bool) cpuset.Set {
 }
 
 // BenchmarkReserve measures how long it takes to place and release a pod with one container. The
-// container requests a sixteenth of the machine's CPUs plus one CPU. This number is odd (except
-// 2 on the machine with 16 CPUs), so one core of two CPUs has to be split.
+// container requests a sixteenth of the machine's CPUs plus one CPU. On the machine with 16 CPUs, this
+// number is 2. On the other machines, it is odd, so the container gets only one of the two CPUs of
+// at least one core.
 func BenchmarkReserve(b *testing.B) {
 	for _, cpus := range []int{16, 64, 256, 512, 1024} {
 		m := server(cpus)

@@ -20,7 +20,7 @@ type PickOptions struct {
 
 // Pick returns the CPUs that a container would get on a machine. It needs no ledger of the machine.
 // If no choice of free CPUs satisfies the policy, the error is a *numaplan.Refusal. Any other error
-// means that o.Used or o.Reserved is invalid, or that the machine has no online CPU in a NUMA node.
+// means that o.Used or o.Reserved is invalid, or that no NUMA node has an online CPU.
 func Pick(m *topology.Machine, o PickOptions) (cpuset.Set, error) {
 	l, err := New(m, Options{Reserved: o.Reserved, FullCores: o.FullCores})
 	if err != nil {

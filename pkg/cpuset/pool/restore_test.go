@@ -58,7 +58,7 @@ func TestRestoreRefuses(t *testing.T) {
 }
 
 // TestRestoreIntoFullCores checks that pods keep CPUs that they got before FullCores was set. It
-// also checks that the shared set is not empty, even if pods hold one such CPU of every core.
+// also checks that the shared set is not empty, even if pods hold one CPU of every core.
 func TestRestoreIntoFullCores(t *testing.T) {
 	l := mustNew(t, machinetest.Machine(1, 2).SMT(2).Build(), Options{FullCores: true})
 	for uid, cpu := range map[string]cpuset.CPU{"a": 0, "b": 1} {

@@ -144,7 +144,7 @@ func (s *scene) giveBack(c *scenario.Command) {
 func (s *scene) release(c *scenario.Command) { c.Line("back: %s", s.ledger.Release(c.Arg(0))) }
 
 // restart runs the script command `restart [reserved=CPUS]`, which makes a new ledger and restores
-// every grant in it. The new ledger may have other reserved CPUs than the old one.
+// every grant of the old one. The new ledger may have other reserved CPUs than the old one.
 func (s *scene) restart(c *scenario.Command) {
 	grants := s.ledger.Grants()
 	if c.Has("reserved") {

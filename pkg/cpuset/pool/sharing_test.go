@@ -15,7 +15,7 @@ import (
 
 // TestRefusedOnlyWhenNoSubsetWorks checks that Reserve refuses a container only if there are no
 // suitable CPUs. It tries every subset of the free CPUs of small machines without reserved CPUs. A
-// subset is suitable if it satisfies the policy and a CPU that is not isolated stays shared.
+// subset is suitable if it satisfies the policy, and if a CPU that is not isolated stays shared.
 func TestRefusedOnlyWhenNoSubsetWorks(t *testing.T) {
 	for name, m := range map[string]*topology.Machine{
 		"plain":           machinetest.Machine(1, 4).Build(),

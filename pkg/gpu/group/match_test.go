@@ -148,8 +148,8 @@ func (w *world) holders(node, id string) (names []string) {
 
 // come starts a container: it gets an offer from Match.Best, and marks the requested number of the
 // offered GPUs as used. It checks that the offer has the GPUs that twin returns for the offer's
-// group and node. No other group and node with enough free GPUs for the request may have fewer free
-// GPUs.
+// group and node. No other pair of group and node may have fewer free GPUs, unless it has too few
+// for the request.
 func (w *world) come(t *testing.T, uid string, request Request) {
 	least := -1
 	for _, record := range w.records {

@@ -106,8 +106,8 @@ func (q *Quotas) Over(scope Scope, amount sched.MilliGPU) error {
 }
 
 // The method `over` returns the first scope, in the order of the method `compare`, whose limit
-// would be exceeded if the given amount was added to what the tenant already uses. It returns false
-// if there is no such scope.
+// would be exceeded if the scope's amount was added to what the tenant already uses. It returns
+// false if there is no such scope.
 func (q *Quotas) over(amounts map[Scope]sched.MilliGPU) (Scope, bool) {
 	for _, s := range slices.SortedFunc(maps.Keys(amounts), Scope.compare) {
 		if q.Over(s, amounts[s]) != nil {

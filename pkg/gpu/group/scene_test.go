@@ -142,7 +142,8 @@ func (s *scene) request(c *scenario.Command) {
 	c.Line("%s gets %s", c.Arg(0), offer)
 }
 
-// serve finds the best offer for a request, and takes the first GPUs of it.
+// serve finds the best offer for a request. Of the offered GPUs, the pod gets the first ones, as
+// many as it requests.
 func (s *scene) serve(uid string, request Request) (string, error) {
 	m, err := New(s.groups, s.nodes).Match(request)
 	if err != nil {

@@ -30,9 +30,9 @@ type Instance struct {
 }
 
 // The function Of returns the Instance with the IDs of a GPU instance and of a compute instance. A
-// negative ID means that the driver does not name one (it reports 0xFFFFFFFF). If no GPU instance
-// is named, the result means the GPU as a whole. If only the compute instance is not named, it
-// means all slices of the GPU instance.
+// negative ID means that the driver does not name this instance (it reports 0xFFFFFFFF). If no GPU
+// instance is named, the result means the GPU as a whole. If only the compute instance is not
+// named, it means all slices of the GPU instance.
 // https://docs.nvidia.com/deploy/nvml-api/structnvmlEventData__t.html
 func Of(gpuInstance, computeInstance int) Instance {
 	return Instance{named: gpuInstance >= 0, gpu: gpuInstance, compute: computeInstance}

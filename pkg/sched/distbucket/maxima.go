@@ -103,7 +103,8 @@ func maxLanes(a, b uint64) uint64 {
 //
 // An alternative was measured and rejected: pages with one maximum, and a third tree of nodes,
 // sorted along a Z-order curve, that is searched if few nodes fit. With three maxima, a search of
-// the tree by coordinate examines fewer items than a search of either tree in that design.
+// the tree by coordinate examines fewer items than a search of this tree with one maximum, or of
+// the third tree.
 type maxima [3]code
 
 // add changes the maxima so that one of them covers c. It takes O(1) time.

@@ -61,7 +61,7 @@ func TestCode(t *testing.T) {
 
 // TestMaxima checks maxima, which are three upper bounds for a set of codes (see the type `code`):
 // each code that was added is covered by at least one of the bounds. It also checks that each bound
-// that is not 0 is one of the added codes, as long as these are at most three.
+// that is not 0 is one of the added codes, if at most three codes were added.
 func TestMaxima(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for range 2000 {

@@ -81,7 +81,7 @@ func TestCursorSavesSearch(t *testing.T) {
 }
 
 // TestCursorOfHeldNode checks that a search with the cursor of the node n5 begins behind n5. The
-// node has a reservation. The test updates it with a Node that was read from another index. This
+// node has a reservation. The test updates n5 with a Node that was read from another index. This
 // Node has the label (an integer that stands for the name) of n5 in the other index. The cursor
 // must not use this label.
 func TestCursorOfHeldNode(t *testing.T) {

@@ -44,12 +44,12 @@ func (a *account) change(d Decay, now time.Time, by Milli) {
 	a.Usage += by
 }
 
-// start adds a task that started at the time `since` and has held the given amount from then on. The
-// time a.through is Margin before the restored usage was stored. If the task did not start after
-// a.through, its amount may be in the restored usage (a.carried), and the score then already
-// includes it. So the method first takes as much of the amount as possible out of a.carried. For the
-// rest of the amount, it adds the score that a tenant would have if it had held only this amount (T
-// is the time constant):
+// start adds a task that started at the time `since` and has held the given amount from then on.
+// a.through is the time at which the restored usage was stored, minus Margin. If the task did not
+// start after a.through, its amount may be in the restored usage (a.carried), and the score then
+// already includes it. So the method first takes as much of the amount as possible out of
+// a.carried. For the rest of the amount, it adds the score that a tenant would have if it had held
+// only this amount (T is the time constant):
 //
 //	amount · (1 − e^(−(now − since)/T))
 //

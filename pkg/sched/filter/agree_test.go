@@ -69,7 +69,7 @@ func usedMachine(t *testing.T, r *rand.Rand) (*pool.Ledger, *sched.Node) {
 	return ledger, recordOf(machine, ledger, o, smt)
 }
 
-// The function `use` assigns the free CPUs of random cores in the ledger to an additional pod, so
+// The function `use` makes the ledger assign the free CPUs of random cores to an additional pod, so
 // that the machine is partly used. Sometimes it assigns no CPUs. It never assigns CPUs of the first
 // core.
 func use(t *testing.T, r *rand.Rand, ledger *pool.Ledger, machine *topology.Machine) {

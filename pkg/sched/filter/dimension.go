@@ -137,8 +137,8 @@ func extended(name string) Dimension {
 	return amount(name, func(a sched.Amounts) int64 { return a.Extended.Of(one.Value()) })
 }
 
-// amount returns the dimension that compares one of the amounts that a node has free with that which
-// a pod requests.
+// amount returns the dimension of one resource. It compares the amount that is free on a node with
+// the amount that a pod requests.
 func amount(name string, of func(sched.Amounts) int64) Dimension {
 	return Dimension{
 		Name:    name,

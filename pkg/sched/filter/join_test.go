@@ -184,9 +184,9 @@ func anyJoint(r *rand.Rand) *sched.Pod {
 	return joint(podspec.Single, containers...)
 }
 
-// fitsWithGPUs reports whether a pod fits a node if the pod's first containers have the numbers of
-// CPUs in `given` on the NUMA nodes. It tries every NUMA node for each of the pod's other
-// containers, and then every way to assign the GPUs.
+// fitsWithGPUs reports whether a pod fits a node. The parameter `given` says how many CPUs each of
+// the pod's first containers has on each NUMA node. For each of the other containers, the function
+// tries every NUMA node. Then it tries every way to assign the GPUs.
 func fitsWithGPUs(pod *sched.Pod, node *sched.Node, given []numaplan.Counts) bool {
 	c := len(given)
 	if c == len(pod.Exclusive) {

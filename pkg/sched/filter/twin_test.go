@@ -59,9 +59,9 @@ func naive(pod *sched.Pod, node *sched.Node) bool {
 	return able >= pod.GPUs.Count && seatable(pod, node, nil)
 }
 
-// seatable reports whether the exclusive CPUs of a pod fit a node if the pod's first containers
-// have the numbers of CPUs in `given` on the NUMA nodes. It tries every distribution of CPUs over
-// NUMA nodes for each of the pod's other containers.
+// seatable reports whether the exclusive CPUs of a pod fit a node. The parameter `given` says how
+// many CPUs each of the pod's first containers has on each NUMA node. For each of the other
+// containers, the function tries every distribution of its CPUs over the NUMA nodes.
 func seatable(pod *sched.Pod, node *sched.Node, given []numaplan.Counts) bool {
 	c := len(given)
 	if c == len(pod.Exclusive) {

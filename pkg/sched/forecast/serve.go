@@ -22,7 +22,7 @@ func (f *future) all() []int {
 // waiting pods did not fit the other nodes before, and nothing has become free on the other nodes
 // since. Before a pod starts, the method `reserve` makes reservations for the waiting pods that
 // this pod would overtake, so that this pod does not take their resources. An alternative was
-// rejected: to reserve a node for each pod as soon as the pod does not fit. To find the nodes to
+// rejected: to reserve a node for each pod as soon as the pod does not fit. Finding the nodes to
 // reserve would take longer than the rest of the function. Most of these reservations would be
 // useless: usually, no pod that is behind the pod with the reservation fits the freed nodes, so no
 // pod would overtake it.
@@ -46,7 +46,7 @@ func (f *future) serve(freed []int) (started bool) {
 	return f.last().node >= 0
 }
 
-// last returns the turn of the pod whose start is forecast.
+// last returns the last element of f.turns, which is the pod whose start is forecast.
 func (f *future) last() *turn { return f.turns[len(f.turns)-1] }
 
 // fit returns the index of a node that fits the pod. Of the given nodes that fit, it chooses the

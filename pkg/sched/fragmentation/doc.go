@@ -1,6 +1,6 @@
-// Package fragmentation ranks nodes by how little of their free GPU capacity a pod would make
-// useless to other pods. To learn what other pods will request, it counts the requests of the pods
-// that it has seen.
+// Package fragmentation ranks the nodes for a pod. On the best node, the pod would make the least
+// free GPU capacity useless to other pods. To learn what other pods will request, the package
+// counts the requests of the pods that it has seen.
 //
 // The package measures useless capacity as FGD does (Weng et al., "Beware of Fragmentation:
 // Scheduling GPU-Sharing Workloads with Fragmentation Gradient Descent", USENIX ATC 2023), and adds

@@ -85,8 +85,8 @@ func New(o Options) *Ranker {
 	return r
 }
 
-// Set adds a node, or updates it, with the given record. The argument `slot` stores the node's newest
-// record. Best returns the slot, so that its callers can read this record.
+// Set adds a node, or updates it, with the given record. The argument `slot` stores the node's
+// newest record. Best returns the slot, so that its callers can read this record.
 func (r *Ranker) Set(slot *sched.Slot, record *sched.Node) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,7 +105,7 @@ func (r *Ranker) Set(slot *sched.Slot, record *sched.Node) {
 	r.mu.log.add(i)
 }
 
-// newIndex returns an index for a new node. It uses the indexes of removed nodes again, so that the
+// newIndex returns an index for a new node. It reuses the indexes of removed nodes, so that the
 // ranker's lists do not grow when nodes with new names replace others. The caller must hold r.mu.
 func (r *Ranker) newIndex() int {
 	if last := len(r.mu.unused) - 1; last >= 0 {

@@ -16,7 +16,7 @@ import (
 
 // Env has the functions that a List calls. The function After must call the given function after
 // the given time, in a separate goroutine, as time.AfterFunc does. The List calls Over when the
-// back-off of an owner from a node has ended. Over may call methods of the List.
+// pods of an owner no longer avoid a node. Over may call methods of the List.
 type Env struct {
 	After func(time.Duration, func())
 	Over  func(node string)

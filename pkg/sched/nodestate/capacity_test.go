@@ -15,7 +15,8 @@ import (
 // TestCouldHold checks that CouldHold compares a pod with what nodes would have free without other
 // pods, while nodes are added, changed and removed. It also checks that a node without NUMA nodes
 // and GPUs could hold a pod with exclusive CPUs or with a GPU, because the node's record may get
-// them later. The type of the GPU has a dot, as that of a MIG slice, and as the name of a resource.
+// them later. The GPU type in the test is that of a MIG slice. It has a dot, as the names of many
+// resources do.
 func TestCouldHold(t *testing.T) {
 	s := nodestatetest.New(t, "cpu,memory,numa-total,gpus,gpus:H200-MIG-1g.18gb,nvidia.com/gpu", filter.Profile{})
 	node := func(name string, cpus, memory int64) *sched.Node {

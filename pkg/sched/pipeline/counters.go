@@ -6,7 +6,7 @@ import "sync/atomic"
 type Counters struct {
 	Commits       uint64 // pods placed on a node
 	Hits          uint64 // listed nodes that had not changed when the committer read the list; not counted for gangs
-	Passed        uint64 // listed nodes that still fitted when they were checked again, because they had changed or because the pod's fit depends on other nodes (sched.Pod.Across)
+	Passed        uint64 // listed nodes that were checked again and still fitted; a node is checked again if it has changed, or if the pod's fit depends on other nodes (sched.Pod.Across)
 	Failed        uint64 // listed nodes that were checked again and no longer fitted, or that no longer existed
 	Requeues      uint64 // pods returned to the queue because no listed node could be used any more, and gangs returned because not all of their pods were placed
 	Unschedulable uint64 // pods returned to the queue because no node fitted, or because they had to wait (sched.Pod.Wait)

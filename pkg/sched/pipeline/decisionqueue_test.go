@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/pkg/sched"
 )
 
-// number returns the argument with which the function `decision` was called to make the given
-// decision. It is the number of containers of the decision.
+// number returns the number of containers in a decision, which is the argument of the function
+// `decision` that made it.
 func number(decision sched.Decision) int { return len(decision.At.Containers) }
 
 func decision(i int) sched.Decision {

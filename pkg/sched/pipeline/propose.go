@@ -13,7 +13,7 @@ import (
 
 // ProposerOptions are the options of one proposer.
 type ProposerOptions struct {
-	Filter sched.Filter // filters in addition to those of package filter, an instance for this proposer only; nil for none
+	Filter sched.Filter // filters in addition to those of package filter; no other proposer may use this instance; nil for none
 	Rand   *rand.Rand   // chooses the nodes for the policy Random, and one of several equally good nodes for other policies; if Rand is nil, the first of the equally good nodes by name is chosen
 }
 
@@ -93,11 +93,11 @@ func (p *Proposer) Propose(pod *sched.Pod) sched.List {
 }
 
 // find finds the nodes for the current pod's list. If the pod's scheduling profile has a ranker
-// (filter.Profile.Ranker), find takes nodes in the ranker's order, except in two cases. First,
-// p.only names the only nodes that may fit, and a ranker cannot restrict its search to them.
-// Second, GPU groups offer GPUs to the pod (GPURequest.Offer). In these two cases, and without a
-// ranker, find searches the index. The ranker, if any, then only computes the scores of the nodes
-// that were found.
+// (filter.Profile.Ranker), find takes nodes in the ranker's order, except in two cases. The first
+// case is that p.only is set: it names the only nodes that may fit, and a ranker cannot restrict
+// its search to them. The second case is that GPU groups offer GPUs to the pod (GPURequest.Offer).
+// In these two cases, and without a ranker, find searches the index. The ranker, if any, then only
+// computes the scores of the nodes that were found.
 func (p *Proposer) find(index *distbucket.ReservingView) {
 	if p.profile.Ranker != nil {
 		p.profile.Ranker.See(p.pod)

@@ -83,8 +83,8 @@ func BenchmarkPop(b *testing.B) {
 	})
 }
 
-// BenchmarkRescore measures Rescore after the score of the tenant that has half of all
-// pods has changed.
+// BenchmarkRescore measures a change of one tenant's score and the call of Rescore after it. Half
+// of all pods belong to this tenant.
 func BenchmarkRescore(b *testing.B) {
 	each(b, func(b *testing.B, s *scene, _ []Entry) {
 		for i := 0; b.Loop(); i++ {

@@ -21,9 +21,8 @@ func (q *Queue) Freed(node *sched.Node) {
 
 // Notify retries the unschedulable and gated pods that have one of the given topics
 // (sched.Pod.Topics) and for which the function in the argument `helps` returns true. If `helps` is
-// nil, Notify retries all pods with such a topic. If a pod in flight has one of the topics, and
-// `helps` is nil or returns true for it, the pod is retried too, if its present attempt finds no
-// node.
+// nil, Notify retries all pods with such a topic. A pod in flight that meets the same conditions is
+// retried only if its present attempt finds no node.
 func (q *Queue) Notify(topics []sched.Topic, helps func(*sched.Pod) bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

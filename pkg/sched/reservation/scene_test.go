@@ -69,8 +69,8 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// search is the function Options.Fits of the scene's Reservations. It counts its calls, and returns
-// the result of the method `apart`.
+// search is what the scene sets as Options.Fits of its Reservations. It counts its calls, and
+// returns the result of the method `apart`.
 func (s *scene) search(pod *sched.Pod, planned []sched.Decision) func(*sched.Node) bool {
 	s.searches++
 	return s.apart(pod, planned)
@@ -248,8 +248,8 @@ func (s *scene) show(c *scenario.Command) {
 	}
 }
 
-// The function `until` returns text that says when the pod for which a node is reserved will fit
-// the node.
+// The function `until` returns text about a node with a reservation. The text says when the pod
+// that has the reservation will fit the node.
 func until(node string, offers []reservation.Offer) (text string) {
 	o := offers[slices.IndexFunc(offers, func(o reservation.Offer) bool { return o.Node == node })]
 	if o.Unknown > 0 {

@@ -83,7 +83,7 @@ func (x *Index) Helped(node *sched.Node) (pods []*sched.Pod) {
 	return pods
 }
 
-// covered returns the shapes that request at most what a node has free, of each amount in x.space.
+// covered returns the shapes that request no more than a node has free, for each amount in x.space.
 // The function `smallness` rounds the amounts, so covered may also return shapes that request
 // slightly more. What is reserved on the node counts as free, because it may be reserved for one of
 // the pods. Helped then checks for each pod whether the pod may use what is reserved.

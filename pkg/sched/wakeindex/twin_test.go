@@ -48,7 +48,8 @@ func (w *twin) step(r *rand.Rand) {
 	w.compare(node)
 }
 
-// pod returns a pod that has one of only a few shapes, so that many pods share a shape.
+// pod returns a pod with one of only a few shapes (see ShapeOf), so that many pods have the same
+// shape.
 func (w *twin) pod(r *rand.Rand, uid string) *sched.Pod {
 	one := func(uid string) *sched.Pod {
 		pod := schedtest.Pod(rand.New(rand.NewPCG(r.Uint64N(6), 1)), uid)
@@ -164,8 +165,8 @@ func TestShapeOfSeed(t *testing.T) {
 	}
 }
 
-// TestShapeOfTexts checks that two pods with different texts have different shapes, even if a pod's
-// texts, joined to one text, equal those of the other pod, as for "a", "bc" and "ab", "c".
+// TestShapeOfTexts checks that two pods with different texts have different shapes, even if the
+// joined texts of both pods are equal. For example, "a" and "bc" joined equal "ab" and "c" joined.
 func TestShapeOfTexts(t *testing.T) {
 	wait := func(*sched.Pod) sched.Reason { return sched.Reason{} }
 	for name, pair := range map[string][2]sched.Pod{

@@ -138,8 +138,8 @@ func TestAgentPatchesItsOwnNode(t *testing.T) {
 }
 
 // TestAgentRemovesStartupTaint lets the agent's own code remove the startup taint of its node. It
-// tries again after a conflict, as the agent does: kube-controller-manager taints the node as
-// unreachable, because no kubelet runs there.
+// tries again after a conflict, as the agent does. There can be a conflict because
+// kube-controller-manager taints the node as unreachable: no kubelet runs there.
 func TestAgentRemovesStartupTaint(t *testing.T) {
 	agent := agentOfTwoNodes(t)
 	removed := false

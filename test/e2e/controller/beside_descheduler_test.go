@@ -77,9 +77,9 @@ func deschedulerCases() []deschedulerCase {
 	}
 }
 
-// TestBesideDescheduler runs the descheduler with the controller on one API server. The descheduler
-// evicts pods, Deployments replace them, and Numalet places the new pods. No pod really runs, because
-// there is no kubelet. So the test itself sets the phases of pods.
+// TestBesideDescheduler runs the descheduler and the controller, which use the same API server. The
+// descheduler evicts pods, Deployments replace them, and Numalet places the new pods. No pod really
+// runs, because there is no kubelet. So the test itself sets the phases of pods.
 func TestBesideDescheduler(t *testing.T) {
 	w := newPlane(t, 2, hollowcluster.Shape{NUMA: 2, CPUs: 8})
 	w.controllers("deployment-controller,replicaset-controller,garbage-collector-controller")

@@ -51,9 +51,10 @@ spec:
 // TestBesideKarpenter runs Karpenter with the controller on one API server. At first, the cluster has
 // no nodes. Karpenter's provider kwok creates Node objects instead of machines, and the test does what
 // the kubelet and the agent of a new node do. Karpenter must create a node for a pod with exclusive
-// CPUs, and none for a pod that fits a node but none of its NUMA nodes. For a pod that requests
-// CPUs of a certain NUMA node, it can create a node only if a NodeOverlay promises these CPUs. It
-// also creates a node for a pod that waits for the quota of its tenant.
+// CPUs. If a pod fits no NUMA node of an existing node, but the node has enough free CPUs in total,
+// Karpenter must not create a node. For a pod that requests CPUs of a certain NUMA node, it can
+// create a node only if a NodeOverlay promises these CPUs. It also creates a node for a pod that
+// waits for the quota of its tenant.
 func TestBesideKarpenter(t *testing.T) {
 	w := newWorld(t, 0, hollowcluster.Shape{})
 	w.karpenter()

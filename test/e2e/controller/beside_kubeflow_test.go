@@ -20,7 +20,7 @@ var kubeflowShape = hollowcluster.Shape{NUMA: 2, CPUs: 8, GPUs: 4, Model: "NVIDI
 // kubeflowLimits are the limits of the main container of each training pod.
 const kubeflowLimits = `{cpu: "4", memory: 64Mi, nvidia.com/gpu: 1}`
 
-// TestBesideKubeflow runs Kubeflow Trainer and JobSet, which Trainer needs, with the controller on one
+// TestBesideKubeflow runs Kubeflow Trainer, JobSet (which Trainer needs) and the controller on one
 // API server. The pods of a TrainJob must start together or not at all. If Trainer creates some
 // pods of a TrainJob later than others, these later pods must not be in the gang of the others.
 func TestBesideKubeflow(t *testing.T) {

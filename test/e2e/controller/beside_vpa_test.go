@@ -166,7 +166,7 @@ type besideDeployment struct {
 	name        string
 	replicas    int
 	limits      string // of the only container
-	annotations string // additional ones of the pods
+	annotations string // additional annotations of the pods
 	spec        string // additional fields of the pods' spec
 }
 

@@ -99,8 +99,8 @@ func (s *stage) compare(want string) {
 	s.Errorf("verdicts (-want +got):\n%s", cmp.Diff(want, got))
 }
 
-// plain removes the text that only kube-scheduler adds, such as that about preemption, from the
-// message about an unschedulable pod. It sorts the reasons with their counts.
+// plain changes a message about an unschedulable pod. It removes text that only kube-scheduler
+// adds, such as text about preemption. It sorts the reasons with their counts.
 func plain(message string) string {
 	for _, end := range []string{" preemption:", " still not schedulable,", " no new claims to deallocate,", " not found"} {
 		message, _, _ = strings.Cut(message, "."+end)
@@ -116,9 +116,10 @@ func plain(message string) string {
 
 // profiles writes a copy of testdata/profiles.yaml and returns its path. In the copy, the name of
 // each profile begins with the name of the scheduler and a dash. The argument `kubeconfig` is the
-// path of kube-scheduler's kubeconfig, or "" if the copy is for the controller. If it is not "",
-// the copy also contains this path, and a profile whose name is only the name of the scheduler. In
-// the copy for the controller, such a profile would replace the controller's default profile.
+// path of kube-scheduler's kubeconfig, or "" if the copy is for the controller. The copy for
+// kube-scheduler also contains this path, and a profile whose name is only the name of the
+// scheduler. In the copy for the controller, such a profile would replace the controller's default
+// profile.
 func profiles(t *testing.T, scheduler, kubeconfig string) string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/profiles.yaml")

@@ -60,8 +60,8 @@ func (w *world) attack(t *testing.T, a attack) {
 	t.Logf("%s", got)
 }
 
-// incomplete reports whether the API server refused an object because fields are missing that a
-// mutating policy adds from Kubernetes 1.36.
+// incomplete reports whether the API server refused an object because the object lacks some fields.
+// From Kubernetes 1.36 on, a mutating policy adds these fields.
 func incomplete(said string) bool {
 	return strings.Contains(said, otherwise) || strings.Contains(said, "Before Kubernetes 1.36, which sets them, write with each change")
 }
@@ -79,7 +79,7 @@ func (a attack) verb() string {
 	return "create"
 }
 
-// attempt sends the request of an attack as its user, and returns the answer.
+// attempt sends the request of an attack as the user of the attack, and returns the answer.
 func (w *world) attempt(t *testing.T, a attack) (said string, err error) {
 	user := a.as
 	if user == "" {

@@ -1,5 +1,5 @@
 // Command updates is an NRI plugin that changes the CPUs of running containers. When another
-// container is created, the plugin asks the runtime in its response to update these containers. The
+// container is created, the plugin's response asks the runtime to update these containers. The
 // runtime carries out the updates one after another before it continues. Numalet's agent does not
 // use such updates: it writes to the cgroups itself. A benchmark compares the two ways
 // (docs/benchmarks/logs/performance.md).

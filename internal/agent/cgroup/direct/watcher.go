@@ -84,8 +84,8 @@ func (w *Watcher) Ready() error {
 	return nil
 }
 
-// Run calls Node.Synchronize at the start, after every change of a cgroup or a pod, and every
-// Resync, until ctx is done.
+// Run calls Node.Synchronize at the start, after every change of a cgroup or a pod, and at the
+// interval Options.Resync. It does so until ctx is done.
 func (w *Watcher) Run(ctx context.Context) error {
 	changes, err := fsnotify.NewWatcher()
 	if err != nil {

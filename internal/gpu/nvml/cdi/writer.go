@@ -22,7 +22,7 @@ type Describer interface {
 	GetDeviceSpecsByID(ids ...string) ([]specs.Device, error)
 }
 
-// Source is an open driver, which returns a Describer for its GPUs.
+// Source is an open session with the driver. It returns a Describer for the driver's GPUs.
 type Source interface {
 	Describer(Paths) (Describer, error)
 }

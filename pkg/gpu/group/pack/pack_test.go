@@ -75,8 +75,8 @@ func check(bins, demands []int, p Packing) string {
 	return ""
 }
 
-// random returns random bins, and demands of the given sizes whose sum is a little less or a
-// little more than the room of the bins.
+// random returns random bins, and up to nine demands of the given sizes. The sum of the demands is
+// at most two more than the room of the bins.
 func random(r *rand.Rand, sizes []int) (bins, demands []int) {
 	room := r.IntN(3)
 	for range 1 + r.IntN(4) {

@@ -62,7 +62,7 @@ const criAPI = "v0.36.0-rc.0"
 // crioModfile copies CRI-O's go.mod and go.sum files from the module's directory to `temp`, and
 // returns the path of the copied go.mod. In the copy, the Kubernetes modules have the versions in
 // `sums`, whose lines are added to go.sum. CRI-O v1.36.1 requires release candidates of these
-// modules, and the Go module proxy does not have that of k8s.io/cri-client.
+// modules. The Go module proxy does not have the release candidate of k8s.io/cri-client.
 func (b Builder) crioModfile(temp, module, sums string) (string, error) {
 	modfile := filepath.Join(temp, "go.mod")
 	for name, added := range map[string]string{"go.mod": "", "go.sum": sums} {

@@ -31,8 +31,8 @@ type Flavour struct {
 const withoutAppArmor = "apparmor=0"
 
 // nfv are kernel arguments as operators of network functions (NFV) set them. The kernel does not
-// balance load over the CPUs 4-7, 14 and 15. It stops the timer interrupt of one of these CPUs
-// while the CPU runs a single thread. Each of the four NUMA nodes has 8 huge pages.
+// balance load over the CPUs 4-7, 14 and 15. While one of these CPUs runs a single thread, the
+// kernel stops the CPU's timer interrupt. Each of the four NUMA nodes has 8 huge pages.
 const nfv = "isolcpus=managed_irq,domain,4-7,14-15 nohz_full=4-7,14-15 rcu_nocbs=4-7,14-15 hugepagesz=2M hugepages=32"
 
 // Flavours returns all flavours; the first is the default.
