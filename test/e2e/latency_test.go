@@ -34,8 +34,8 @@ func TestLatency(t *testing.T) {
 	t.Cleanup(func() { must(t, requireAgent(context.Background(), true)) })
 	sendAway(ctx, t)
 	// timeUpdates measures the container updates. The test does not call it with 100 containers. In
-	// emulation, each of the 100 updates would take about 0.9 s, which is too close to the
-	// kubelet's timeout of 2 minutes for the creation of a container.
+	// emulation, the 100 updates would take about 90 s. This is too close to the kubelet's timeout
+	// of 2 minutes for the creation of a container.
 	for _, n := range []int{1, 10} {
 		timings = append(timings, timeUpdates(ctx, t, n)...)
 	}

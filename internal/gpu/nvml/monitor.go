@@ -17,8 +17,8 @@ const (
 	// eventWait is the longest time that the monitor waits for one event. The monitor
 	// cannot end while it waits, so its end can be delayed by this time.
 	eventWait = time.Second
-	// reopenAfter is a number of consecutive polls. If at least one GPU does not answer in each of
-	// them, NVML is closed and initialized again. NVML finds a GPU that was reset, or that is back
+	// reopenAfter is a number of polls. If at least one GPU has not answered in this many polls in
+	// a row, NVML is closed and initialized again. NVML finds a GPU that was reset, or that is back
 	// on the PCI bus, only when it is initialized.
 	reopenAfter = 6
 )
