@@ -28,8 +28,7 @@ func TestAgentAway(t *testing.T) {
 		must(t, err)
 		must(t, cluster.AwaitEvent(ctx, pod.Name, "Failed", `required plugin "numalet" not present`))
 	}
-	samples := newest(ctx, t, "held", "c").Samples
-	if now := samples[len(samples)-1].CPUs; !now.Equal(before) {
+	if now := currentCPUs(ctx, t, "held", "c"); !now.Equal(before) {
 		t.Errorf("held had %v, and has %v while the agent is away", before, now)
 	}
 	callBack(ctx, t)

@@ -4,8 +4,6 @@ package e2e
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"testing"
 	"time"
 
@@ -47,9 +45,20 @@ func withGPUs(ctx context.Context, t *testing.T, layout string, want map[string]
 		awaitNode(removed, t, gpuCondition(""))
 	})
 	must(t, cluster.Script(ctx, "./gpu/install", layout))
-	awaitNode(ctx, t, func(node *corev1.Node) string {
-		return cmp.Diff(want, devices(node.Status.Allocatable, slices.Collect(maps.Keys(want))...))
-	})
+	awaitNode(ctx, t, allocatable(want))
+}
+
+// allocatable returns a function that compares the allocatable amounts of a node with the given
+// amounts. It ignores other resources.
+func allocatable(want map[string]int64) func(*corev1.Node) string {
+	return func(node *corev1.Node) string {
+		got := map[string]int64{}
+		for name := range want {
+			q := node.Status.Allocatable[corev1.ResourceName(name)]
+			got[name] = q.Value()
+		}
+		return cmp.Diff(want, got)
+	}
 }
 
 // withGroups creates the GPU groups of gpu/groups.yaml, and deletes them when the test ends.
@@ -57,13 +66,4 @@ func withGroups(ctx context.Context, t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() { must(t, cluster.Script(context.Background(), "./gpu/groups", "delete")) })
 	must(t, cluster.Script(ctx, "./gpu/groups", "apply"))
-}
-
-func devices(list corev1.ResourceList, names ...string) map[string]int64 {
-	counts := map[string]int64{}
-	for _, name := range names {
-		q := list[corev1.ResourceName(name)]
-		counts[name] = q.Value()
-	}
-	return counts
 }

@@ -23,7 +23,7 @@ func gpuCDI(ctx context.Context, t *testing.T) {
 	must(t, cluster.Copy(ctx, spec, "/etc/cdi/fake.json"))
 	configure(ctx, t, "NUMALET_GPU_CDI_KIND=nvidia.com/gpu")
 	pod := place(ctx, t, ofTenant(gpuPod("cdi", time.Hour, map[string]int{whole: 1, small: 1}), ""))
-	checkVisible(ctx, t, pod)
+	checkVisible(ctx, t, pod, 2)
 }
 
 // specification returns a CDI specification. For each device that a container gets, the runtime

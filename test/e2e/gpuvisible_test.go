@@ -26,22 +26,36 @@ func gpuLoud(ctx context.Context, t *testing.T) {
 	must(t, cluster.Delete(ctx, pod.Name))
 }
 
-// checkVisible checks that a container sees exactly the two devices that the kubelet allocated to
-// it: a whole GPU and a MIG slice.
-func checkVisible(ctx context.Context, t *testing.T, pod *corev1.Pod) {
+// checkVisible checks that the GPUs of the container c0 of a pod are those that the controller chose,
+// that the container sees exactly the GPUs and MIG slices that the kubelet has allocated to the pod,
+// and that there are n of them. It returns their IDs.
+func checkVisible(ctx context.Context, t *testing.T, pod *corev1.Pod, n int) []string {
+	t.Helper()
 	mustHold(ctx, t, pod)
+	return checkLooks(ctx, t, pod, n)
+}
+
+// checkLooks is checkVisible for a pod whose GPUs the controller did not choose.
+func checkLooks(ctx context.Context, t *testing.T, pod *corev1.Pod, n int) []string {
+	t.Helper()
+	saw := strings.Split(look(ctx, t, pod, "c0")["gpus"], ",")
+	slices.Sort(saw)
+	if diff := cmp.Diff(held(ctx, t, pod.Name), saw); diff != "" || len(saw) != n {
+		t.Fatalf("%s sees %d GPUs, want %d (-kubelet +seen):\n%s", pod.Name, len(saw), n, diff)
+	}
+	return saw
+}
+
+// held returns the GPUs and MIG slices that the kubelet has allocated to a pod, sorted.
+func held(ctx context.Context, t *testing.T, pod string) (ids []string) {
+	t.Helper()
 	all, err := cluster.Holders(ctx)
 	must(t, err)
-	var given []string
 	for _, h := range all {
-		if h.Pod == pod.Name && strings.HasPrefix(h.Resource, "nvidia.com/") {
-			given = append(given, h.IDs...)
+		if h.Pod == pod && strings.HasPrefix(h.Resource, "nvidia.com/") {
+			ids = append(ids, h.IDs...)
 		}
 	}
-	saw := strings.Split(look(ctx, t, pod, "c0")["gpus"], ",")
-	slices.Sort(given)
-	slices.Sort(saw)
-	if diff := cmp.Diff(given, saw); diff != "" || len(given) != 2 {
-		t.Errorf("the container sees other GPUs than the kubelet gave it (-kubelet +container):\n%s%v", diff, given)
-	}
+	slices.Sort(ids)
+	return ids
 }

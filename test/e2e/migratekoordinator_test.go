@@ -66,7 +66,7 @@ func TestMigrateFromKoordinator(t *testing.T) {
 	must(t, err)
 	kubectl(ctx, t, "delete", "noderesourcetopologies.topology.node.k8s.io", cluster.Node())
 	for _, name := range []string{"guaranteed", "burstable", "besteffort", "pinned"} {
-		if kept := currentCPUs(ctx, t, name); kept.Equal(all) {
+		if kept := currentCPUs(ctx, t, name, "c"); kept.Equal(all) {
 			t.Errorf("koordlet gave the %s pod all CPUs back when it ended, so this test does not show that the agent does", name)
 		}
 	}
@@ -162,22 +162,5 @@ func ofKoordinator(ctx context.Context, t *testing.T, daemon string) cpuset.Set 
 // awaitFewCPUs waits until a container may use at most half of the CPUs.
 func awaitFewCPUs(ctx context.Context, t *testing.T, pod string) {
 	t.Helper()
-	for {
-		got := currentCPUs(ctx, t, pod)
-		if got.Len() <= 8 {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("%s sees %v, want at most 8 CPUs", pod, got)
-		case <-time.After(300 * time.Millisecond):
-		}
-	}
-}
-
-// currentCPUs returns the CPUs that the container "c" of a pod may use, according to its last record.
-func currentCPUs(ctx context.Context, t *testing.T, pod string) cpuset.Set {
-	t.Helper()
-	samples := newest(ctx, t, pod, "c").Samples
-	return samples[len(samples)-1].CPUs
+	awaitAllowed(ctx, t, pod, "c", "at most 8 CPUs", func(got cpuset.Set) bool { return got.Len() <= 8 })
 }

@@ -4,12 +4,11 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/numalet/numalet/api/v1alpha1"
@@ -81,9 +80,7 @@ func wholeGPUPod(name string, n int) *corev1.Pod {
 // It returns these GPUs.
 func checkGets(ctx context.Context, t *testing.T, pod *corev1.Pod, n int) []string {
 	t.Helper()
-	runs := place(ctx, t, pod)
-	mustHold(ctx, t, runs)
-	return checkLooks(ctx, t, runs, n)
+	return checkVisible(ctx, t, place(ctx, t, pod), n)
 }
 
 // withNVIDIA installs the fake driver and NVIDIA's device plugin, and waits until the node has four
@@ -92,7 +89,7 @@ func withNVIDIA(ctx context.Context, t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() { deleteNVIDIA(context.Background(), t) })
 	must(t, cluster.Script(ctx, "./gpu/nvidia", "four.layout"))
-	awaitWholeGPUs(ctx, t, 4)
+	awaitNode(ctx, t, allocatable(map[string]int64{whole: 4}))
 }
 
 // removeNVIDIA deletes the DaemonSet of NVIDIA's device plugin, and waits until the node has no
@@ -100,7 +97,7 @@ func withNVIDIA(ctx context.Context, t *testing.T) {
 func removeNVIDIA(ctx context.Context, t *testing.T) {
 	t.Helper()
 	deleteNVIDIA(ctx, t)
-	awaitWholeGPUs(ctx, t, 0)
+	awaitNode(ctx, t, allocatable(map[string]int64{whole: 0}))
 }
 
 func deleteNVIDIA(ctx context.Context, t *testing.T) {
@@ -108,52 +105,13 @@ func deleteNVIDIA(ctx context.Context, t *testing.T) {
 	kubectl(ctx, t, "delete", "--namespace=kube-system", "--ignore-not-found", "--cascade=foreground", "daemonset/nvidia-device-plugin-daemonset")
 }
 
-func awaitWholeGPUs(ctx context.Context, t *testing.T, n int64) {
-	t.Helper()
-	awaitNode(ctx, t, func(node *corev1.Node) string {
-		return cmp.Diff(map[string]int64{whole: n}, devices(node.Status.Allocatable, whole))
-	})
-}
-
 // awaitGPUHolder waits until the NodeTopology lists the GPUs as those of the pod.
 func awaitGPUHolder(ctx context.Context, t *testing.T, pod string, gpus []string) {
 	t.Helper()
-	for {
-		topology, err := cluster.Topology(ctx, cluster.Node())
-		must(t, err)
-		if slices.ContainsFunc(topology.Status.GPUHolders, func(h v1alpha1.GPUHolder) bool { return h.Name == pod && slices.Equal(h.Devices, gpus) }) {
-			return
+	awaitTopology(ctx, t, func(status v1alpha1.NodeTopologyStatus) string {
+		if slices.ContainsFunc(status.GPUHolders, func(h v1alpha1.GPUHolder) bool { return h.Name == pod && slices.Equal(h.Devices, gpus) }) {
+			return ""
 		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("the NodeTopology does not list %v as the GPUs of %s: %+v", gpus, pod, topology.Status.GPUHolders)
-		case <-time.After(300 * time.Millisecond):
-		}
-	}
-}
-
-// checkLooks checks that the container c0 of a pod sees the GPUs that the kubelet has allocated to
-// the pod, and that there are n of them. It returns these GPUs.
-func checkLooks(ctx context.Context, t *testing.T, pod *corev1.Pod, n int) []string {
-	t.Helper()
-	saw := strings.Split(look(ctx, t, pod, "c0")["gpus"], ",")
-	slices.Sort(saw)
-	if diff := cmp.Diff(held(ctx, t, pod.Name), saw); diff != "" || len(saw) != n {
-		t.Fatalf("%s sees %d GPUs, want %d (-kubelet +seen):\n%s", pod.Name, len(saw), n, diff)
-	}
-	return saw
-}
-
-// held returns the whole GPUs that the kubelet has allocated to a pod, sorted.
-func held(ctx context.Context, t *testing.T, pod string) (gpus []string) {
-	t.Helper()
-	all, err := cluster.Holders(ctx)
-	must(t, err)
-	for _, h := range all {
-		if h.Pod == pod && h.Resource == whole {
-			gpus = append(gpus, h.IDs...)
-		}
-	}
-	slices.Sort(gpus)
-	return gpus
+		return fmt.Sprintf("it does not list %v as the GPUs of %s: %+v", gpus, pod, status.GPUHolders)
+	})
 }

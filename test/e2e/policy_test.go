@@ -162,18 +162,31 @@ func ofProbe(ctx context.Context, t *testing.T, pod, command string) string {
 // own records.
 func awaitCPUs(ctx context.Context, t *testing.T, pod, container string, want cpuset.Set) {
 	t.Helper()
+	awaitAllowed(ctx, t, pod, container, want.String(), want.Equal)
+}
+
+// awaitAllowed waits until the function `right` returns true for the CPUs that a container may use,
+// according to the container's own records. The parameter `want` describes these CPUs.
+func awaitAllowed(ctx context.Context, t *testing.T, pod, container, want string, right func(cpuset.Set) bool) {
+	t.Helper()
 	for {
-		samples := newest(ctx, t, pod, container).Samples
-		got := samples[len(samples)-1].CPUs
-		if got.Equal(want) {
+		got := currentCPUs(ctx, t, pod, container)
+		if right(got) {
 			return
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("%s/%s sees %v, want %v", pod, container, got, want)
+			t.Fatalf("%s/%s sees %v, want %s", pod, container, got, want)
 		case <-time.After(300 * time.Millisecond):
 		}
 	}
+}
+
+// currentCPUs returns the CPUs that a container may use, according to its last record.
+func currentCPUs(ctx context.Context, t *testing.T, pod, container string) cpuset.Set {
+	t.Helper()
+	samples := newest(ctx, t, pod, container).Samples
+	return samples[len(samples)-1].CPUs
 }
 
 // counts returns how many of the CPUs are on each of the four NUMA nodes. The numbers are in
