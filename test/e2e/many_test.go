@@ -123,11 +123,11 @@ func endOne(ctx context.Context, i int) error { return cluster.Delete(ctx, manyN
 func replaceFor(ctx context.Context, t *testing.T, n int) {
 	until, replaced := time.Now().Add(*manyFor), atomic.Int32{}
 	var workers sync.WaitGroup
-	for worker := range manyStarters { // each worker replaces only its own pods: those whose number modulo manyStarters is the worker's number
+	for worker := range min(n, manyStarters) { // each worker replaces only its own pods: those whose number modulo manyStarters is the worker's number
 		workers.Go(func() {
 			rng := rand.New(rand.NewPCG(*seed, uint64(worker)))
 			for ctx.Err() == nil && time.Now().Before(until) {
-				i := rng.IntN(n/manyStarters)*manyStarters + worker
+				i := worker + manyStarters*rng.IntN((n-worker+manyStarters-1)/manyStarters)
 				if err := endOne(ctx, i); err != nil {
 					t.Error(err)
 				}
