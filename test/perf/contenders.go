@@ -42,8 +42,9 @@ func contenders() []contender {
 }
 
 // clientWith returns a function that starts this program as a client (perf client) with the given
-// flags. The client has the token of the controller's service account. So the API server authenticates the client
-// in the same way as the controller, and applies the same admission policies to its writes.
+// flags. The client has the token of the controller's service account. So the API server
+// authenticates the client in the same way as the controller, and applies the same admission
+// policies to its writes.
 func clientWith(flags ...string) func(context.Context, *field) (started, error) {
 	return func(ctx context.Context, f *field) (started, error) {
 		self, err := os.Executable()

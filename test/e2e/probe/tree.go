@@ -31,9 +31,9 @@ func (r role) String() string { return [...]string{"unknown", "sandbox", "shared
 // "0-3,8". It lists the CPUs that the cgroup may use.
 type cpulist string
 
-func (m cpulist) overlaps(n cpulist) bool {
-	a, errA := cpuset.Parse(string(m))
-	b, errB := cpuset.Parse(string(n))
+func (l cpulist) overlaps(other cpulist) bool {
+	a, errA := cpuset.Parse(string(l))
+	b, errB := cpuset.Parse(string(other))
 	return errA == nil && errB == nil && a.Overlaps(b)
 }
 
