@@ -5,7 +5,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/events"
 )
 
@@ -28,6 +32,10 @@ const (
 	// After the patience, the 1,000 patches take at most 3 s, because conditionWriters of them run
 	// at the same time.
 	patience = 2 * time.Second
+	// The count of an event is written at most eventTries times, with pauses of at least eventRetry,
+	// until the API server answers. client-go has the same values for new events.
+	eventTries = 12
+	eventRetry = 10 * time.Second
 )
 
 // turns limits how many conditions are written at the same time. Only one goroutine may call
@@ -94,12 +102,39 @@ func (s *serial) Create(ctx context.Context, event *eventsv1.Event) (*eventsv1.E
 	return s.EventSink.Create(ctx, event)
 }
 
-// Patch updates the count of an event that has occurred again.
+// Patch updates the count of an event that has occurred again. It returns at once, and updates the
+// event later. client-go's broadcaster holds a mutex while it calls Patch for events that have not
+// occurred for some minutes. If Patch waited for its turn, all other events would wait for the
+// mutex. As client-go does after an error, Patch tries again if there was no answer, and creates an
+// event that is gone.
 func (s *serial) Patch(ctx context.Context, old *eventsv1.Event, data []byte) (*eventsv1.Event, error) {
+	event := old.DeepCopy() // client-go changes the event after Patch has returned
+	backoff := wait.Backoff{Duration: eventRetry, Jitter: 0.25, Steps: eventTries}
+	go func() {
+		err := wait.ExponentialBackoffWithContext(ctx, backoff, func(ctx context.Context) (bool, error) {
+			err := s.patch(ctx, event, data)
+			if apierrors.IsNotFound(err) {
+				event.ResourceVersion = ""
+				_, err = s.Create(ctx, event)
+			}
+			if err == nil || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown {
+				return true, err
+			}
+			return false, nil
+		})
+		if err != nil {
+			logr.FromContextOrDiscard(ctx).V(2).Info("the count of an event is not written", "event", event.Name, "error", err.Error())
+		}
+	}()
+	return nil, nil
+}
+
+func (s *serial) patch(ctx context.Context, old *eventsv1.Event, data []byte) error {
 	s.turn <- struct{}{}
 	defer s.done(ctx)
 	s.gaps.wait()
-	return s.EventSink.Patch(ctx, old, data)
+	_, err := s.EventSink.Patch(ctx, old, data)
+	return err
 }
 
 func (s *serial) done(ctx context.Context) {

@@ -2,6 +2,8 @@ package podwriter
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -9,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 )
 
@@ -78,6 +82,57 @@ func (s *slowSink) Create(_ context.Context, event *eventsv1.Event) (*eventsv1.E
 	time.Sleep(time.Second)
 	s.all.Add(1)
 	return event, nil
+}
+
+// seriesSink counts the writes of an event that has occurred again. A write takes a second of
+// simulated time. Its first patches end with the errors in `errs`, in this order.
+type seriesSink struct {
+	slowSink
+	errs    []error
+	patches int
+}
+
+func (s *seriesSink) Patch(_ context.Context, old *eventsv1.Event, _ []byte) (*eventsv1.Event, error) {
+	time.Sleep(time.Second)
+	if s.patches++; s.patches <= len(s.errs) {
+		return nil, s.errs[s.patches-1]
+	}
+	return old, nil
+}
+
+// TestPatchesLater checks that Patch returns at once, and that the event is written afterwards. When
+// Patch has returned, the test changes the event, as client-go does.
+func TestPatchesLater(t *testing.T) {
+	lost := errors.New("connection lost")
+	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "events"}, "a")
+	for _, c := range []struct {
+		name             string
+		errs             []error
+		patches, created int
+	}{
+		{"written", nil, 1, 0},
+		{"no answer twice", []error{lost, lost}, 3, 0},
+		{"never an answer", slices.Repeat([]error{lost}, 20), eventTries, 0},
+		{"the event is gone", []error{gone}, 1, 1},
+		{"refused", []error{apierrors.NewForbidden(schema.GroupResource{}, "a", nil)}, 1, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				sink, began := &seriesSink{errs: c.errs}, time.Now()
+				event := &eventsv1.Event{Series: &eventsv1.EventSeries{Count: 2}}
+				_, err := newSerial(sink, func() bool { return false }, newGaps()).Patch(t.Context(), event, nil)
+				if took := time.Since(began); err != nil || took > 0 {
+					t.Errorf("Patch returns error %v after %s, want none at once", err, took)
+				}
+				event.Series.Count++
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				if diff := cmp.Diff([]int{c.patches, c.created}, []int{sink.patches, int(sink.all.Load())}); diff != "" {
+					t.Errorf("patches and created events (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
 }
 
 // TestEventsOneByOne checks that events of failures are written one at a time, and with pauses
