@@ -39,6 +39,7 @@ type Cluster struct {
 	images    images
 	proposals proposals
 	nominated nominations
+	amounts   sharedAmounts
 	changes   changes
 
 	mu struct {

@@ -37,11 +37,13 @@ type Pod struct {
 
 // NewPod returns the filters' data of a pending pod. The error names affinity terms that are
 // invalid.
-func NewPod(pod *v1.Pod) (*Pod, error) {
-	info, err := podInfo(pod)
+func NewPod(pod *v1.Pod) (*Pod, error) { return newPod(podInfo(pod)) }
+
+func newPod(info *framework.PodInfo, err error) (*Pod, error) {
 	if err != nil {
 		return nil, err
 	}
+	pod := info.Pod
 	spread, keys := spreadSelectors(pod)
 	wide := len(info.RequiredAffinityTerms)+len(info.RequiredAntiAffinityTerms)+len(spread) > 0
 	preferred, crowd := preferredPods(info)
@@ -91,10 +93,14 @@ func (r Reader) Nominate(uid types.UID, pod *v1.Pod) {
 	}
 }
 
-// ReadPod sets to.Foreign to the result of NewPod. It also sets the other fields of the sched.Pod
+// ReadPod sets to.Foreign to what NewPod returns. It also sets the other fields of the sched.Pod
 // that the filters determine, such as Topics and NodeRules.
 func (r Reader) ReadPod(pod *v1.Pod, to *sched.Pod) error {
-	p, err := NewPod(pod)
+	info := podInfo
+	if r.Cluster != nil {
+		info = r.Cluster.amounts.podInfo
+	}
+	p, err := newPod(info(pod))
 	if err != nil {
 		return err
 	}

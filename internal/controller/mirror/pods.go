@@ -90,9 +90,13 @@ func (m *Mirror) bound(pod boundPod) {
 		m.env.State.Adopt(a)
 	} else {
 		node := m.node(a.Node)
-		node.reported[a.UID] = reported{pod.Namespace, pod.Name, v1alpha1.NodeUID(pod.Pod), !pod.all, a}
+		was, now := node.reported[a.UID], reported{pod.Namespace, pod.Name, v1alpha1.NodeUID(pod.Pod), !pod.all, a}
+		node.reported[a.UID] = now
 		m.adopt(a.UID, node)
-		m.refresh(a.Node, false)
+		_, before := was.in(node.reports)
+		if _, uid := now.in(node.reports); uid != "" || before != "" { // otherwise node.deduct subtracts the same GPUs as before
+			m.refresh(a.Node, false)
+		}
 	}
 }
 
