@@ -21,7 +21,7 @@ const (
 // ann, ben and eve have a GPU group each.
 func TestGPU(t *testing.T) {
 	limit := 10*time.Minute + time.Duration(*gpuPods)*30*time.Second
-	ctx := start(t, limit, append(gpuNames(*gpuPods), "aligned", "stranger", "greedy", "over", "next", "first", "second", "loud", "beside", "cdi")...)
+	ctx := start(t, limit, append(gpuNames(*gpuPods), "aligned", "stranger", "greedy", "over", "next", "first", "second", "loud", "beside", "held", "after", "cdi")...)
 	withGPUs(ctx, t, "eight.layout", map[string]int64{whole: 6, small: 2, medium: 1})
 	withGroups(ctx, t)
 	t.Run("Churn", func(t *testing.T) { gpuChurn(ctx, t) })
@@ -29,6 +29,7 @@ func TestGPU(t *testing.T) {
 	t.Run("Rejected", func(t *testing.T) { gpuRejected(ctx, t) })
 	t.Run("Loud", func(t *testing.T) { gpuLoud(ctx, t) })
 	t.Run("Fault", func(t *testing.T) { gpuFault(ctx, t) })
+	t.Run("Driver", func(t *testing.T) { gpuDriver(ctx, t) })
 	t.Run("CDI", func(t *testing.T) { gpuCDI(ctx, t) })
 }
 
