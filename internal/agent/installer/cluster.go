@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,7 +27,7 @@ const EventContainerd = "NumaletContainerd"
 const (
 	normal  = corev1.EventTypeNormal
 	warning = corev1.EventTypeWarning
-	// maxMessage is the API server's limit for the length of an event's message.
+	// maxMessage is the API server's limit for the length of an event's message, in bytes.
 	maxMessage = 1024
 )
 
@@ -47,8 +48,20 @@ func newEvents(ctx context.Context, client kubernetes.Interface, node string) re
 func (c *cluster) report(b record.EventBroadcaster) func(kind, message string) {
 	recorder := b.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "numalet-containerd", Host: c.node})
 	return func(kind, message string) {
-		recorder.Event(nodeapi.NodeRef(c.node), kind, EventContainerd, message[:min(len(message), maxMessage)])
+		recorder.Event(nodeapi.NodeRef(c.node), kind, EventContainerd, shortened(message))
 	}
+}
+
+// shortened cuts a message after the last character that ends within the first maxMessage bytes.
+func shortened(message string) string {
+	if len(message) <= maxMessage {
+		return message
+	}
+	end := maxMessage
+	for !utf8.RuneStart(message[end]) {
+		end--
+	}
+	return message[:end]
 }
 
 // tolerated checks the pods of the node that must start before the agent. containerd
