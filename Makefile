@@ -188,7 +188,7 @@ WAITING ?= 3000
 perf-busy: PODS = 2000
 perf-busy: bin rig ## compare schedulers in clusters that are FILL % full, once with WAITING unschedulable pods and once without; NODES, PODS, ONLY, REPEAT; 15 minutes
 	go build -o build/perf ./test/perf
-	build/perf -nodes $(NODES) -pods $(PODS) -fill $(FILL) -waiting $(WAITING) -only '$(ONLY)' -repeat $(REPEAT)
+	build/perf -nodes $(NODES) -pods $(PODS) -fill $(FILL) -waiting $(WAITING) -only '$(ONLY)' -repeat $(REPEAT) -bounds test/perf/bounds.yaml
 
 latency: cluster ## measure the delay of container creation, as in docs/benchmarks/logs/performance.md, and with FLAVOUR=backports also what disturbs exclusive CPUs without and with isolation; 35 minutes
 	@test/tools latency

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -9,13 +10,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// bound is an entry of bounds.yaml. It limits the quotient of two contenders' values in one run.
-// Single values have no limits, because they depend on the machine.
+// bound is an entry of bounds.yaml. It limits the quotient of two values of one run: of two
+// contenders, or of one contender with two loads. Single values have no limits, because they depend
+// on the machine.
 type bound struct {
 	Load     string   `json:"load"`
-	Measure  string   `json:"measure"` // "bound" for bound pods per second, "told" for written events per second, or "cpu" for CPU time per pod (see bounds.yaml)
+	Measure  string   `json:"measure"` // "bound" for bound pods per second, "told" for written events per second, "cpu" for CPU time per pod, or "p99" for the time until a pod is bound (see bounds.yaml)
 	Of       string   `json:"of"`
 	To       string   `json:"to"`
+	ToLoad   string   `json:"toLoad"` // the load of the contender To; "" if it is Load
 	Min, Max *float64 `json:",omitempty"`
 }
 
@@ -50,12 +53,16 @@ func check(out io.Writer, file string, results results) error {
 // quotient with the bound. It returns a line with the quotient, and an error if the quotient is
 // less than Min or more than Max. The line is "" if one of the results was not measured.
 func (b bound) hold(results results) (string, error) {
-	value, to := b.value(b.Of, results), b.value(b.To, results)
+	value, to := b.value(b.Of, b.Load, results), b.value(b.To, cmp.Or(b.ToLoad, b.Load), results)
 	if value == 0 || to == 0 {
 		return "", nil
 	}
 	value /= to
-	text := fmt.Sprintf("%s pods, %s of %s : %s = %.2f", b.Load, b.Measure, b.Of, b.To, value)
+	than := b.To
+	if b.ToLoad != "" {
+		than += ", " + b.ToLoad
+	}
+	text := fmt.Sprintf("%s pods, %s of %s : %s = %.2f", b.Load, b.Measure, b.Of, than, value)
 	switch {
 	case b.Min != nil && value < *b.Min:
 		return fmt.Sprintf("%s, want at least %v", text, *b.Min), fmt.Errorf("%s, want at least %v", text, *b.Min)
@@ -65,8 +72,8 @@ func (b bound) hold(results results) (string, error) {
 	return text, nil
 }
 
-// value returns a contender's value of the measure, or 0 if it was not measured.
-func (b bound) value(contender string, results results) float64 {
-	r, _ := results.of(contender, b.Load)
-	return map[string]float64{"bound": r.rate, "told": r.told, "cpu": ms(r.cpu)}[b.Measure]
+// value returns a contender's value of the measure with a load, or 0 if it was not measured.
+func (b bound) value(contender, load string, results results) float64 {
+	r, _ := results.of(contender, load)
+	return map[string]float64{"bound": r.rate, "told": r.told, "cpu": ms(r.cpu), "p99": ms(quantile(r.steady, 0.99))}[b.Measure]
 }

@@ -61,18 +61,23 @@ func TestBounds(t *testing.T) {
 - {load: plain, measure: told, of: numalet, to: floor, min: 0.8}
 - {load: plain, measure: cpu, of: numalet, to: floor, max: 1.1}
 - {load: gpu, measure: cpu, of: numalet, to: floor, max: 1.1}
+- {load: "95 % full", measure: bound, of: numalet, to: numalet, toLoad: plain, min: 0.9}
+- {load: "95 % full", measure: p99, of: numalet, to: numalet, toLoad: plain, max: 2}
 `
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	plain := emptyLoads()[0]
-	rs := results{sample(floorName, plain, 400), sample(kubeName, plain, 100), sample(ourName, plain, 300)}
+	full := load{name: "95 % full"}
+	rs := results{sample(floorName, plain, 400), sample(kubeName, plain, 100), sample(ourName, plain, 300), sample(ourName, full, 270)}
 	var out bytes.Buffer
 	err := check(&out, file, rs)
 	const want = `
 plain pods, bound of numalet : kube-scheduler = 3.00
 plain pods, told of numalet : floor = 0.75, want at least 0.8
 plain pods, cpu of numalet : floor = 1.00
+95 % full pods, bound of numalet : numalet, plain = 0.90
+95 % full pods, p99 of numalet : numalet, plain = 1.00
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("output (-want +got):\n%s", diff)
