@@ -106,7 +106,7 @@ func (s *serial) Create(ctx context.Context, event *eventsv1.Event) (*eventsv1.E
 // event later. client-go's broadcaster holds a mutex while it calls Patch for events that have not
 // occurred for some minutes. If Patch waited for its turn, all other events would wait for the
 // mutex. As client-go does after an error, Patch tries again if there was no answer, and creates an
-// event that is gone.
+// event that does not exist. It also tries again if the event has been created meanwhile.
 func (s *serial) Patch(ctx context.Context, old *eventsv1.Event, data []byte) (*eventsv1.Event, error) {
 	event := old.DeepCopy() // client-go changes the event after Patch has returned
 	backoff := wait.Backoff{Duration: eventRetry, Jitter: 0.25, Steps: eventTries}
@@ -117,10 +117,10 @@ func (s *serial) Patch(ctx context.Context, old *eventsv1.Event, data []byte) (*
 				event.ResourceVersion = ""
 				_, err = s.Create(ctx, event)
 			}
-			if err == nil || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown {
-				return true, err
+			if apierrors.IsAlreadyExists(err) || err != nil && apierrors.ReasonForError(err) == metav1.StatusReasonUnknown {
+				return false, nil
 			}
-			return false, nil
+			return true, err
 		})
 		if err != nil {
 			logr.FromContextOrDiscard(ctx).V(2).Info("the count of an event is not written", "event", event.Name, "error", err.Error())

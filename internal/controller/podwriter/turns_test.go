@@ -84,12 +84,23 @@ func (s *slowSink) Create(_ context.Context, event *eventsv1.Event) (*eventsv1.E
 	return event, nil
 }
 
+var eventResource = schema.GroupResource{Group: "events.k8s.io", Resource: "events"}
+
 // seriesSink counts the writes of an event that has occurred again. A write takes a second of
-// simulated time. Its first patches end with the errors in `errs`, in this order.
+// simulated time. Its first patches end with the errors in `errs`, in this order. If `exists` is
+// true, the event cannot be created, because it exists.
 type seriesSink struct {
 	slowSink
 	errs    []error
+	exists  bool
 	patches int
+}
+
+func (s *seriesSink) Create(ctx context.Context, event *eventsv1.Event) (*eventsv1.Event, error) {
+	if s.exists {
+		return nil, apierrors.NewAlreadyExists(eventResource, event.Name)
+	}
+	return s.slowSink.Create(ctx, event)
 }
 
 func (s *seriesSink) Patch(_ context.Context, old *eventsv1.Event, _ []byte) (*eventsv1.Event, error) {
@@ -104,21 +115,23 @@ func (s *seriesSink) Patch(_ context.Context, old *eventsv1.Event, _ []byte) (*e
 // Patch has returned, the test changes the event, as client-go does.
 func TestPatchesLater(t *testing.T) {
 	lost := errors.New("connection lost")
-	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "events"}, "a")
+	gone := apierrors.NewNotFound(eventResource, "a")
 	for _, c := range []struct {
 		name             string
 		errs             []error
+		exists           bool
 		patches, created int
 	}{
-		{"written", nil, 1, 0},
-		{"no answer twice", []error{lost, lost}, 3, 0},
-		{"never an answer", slices.Repeat([]error{lost}, 20), eventTries, 0},
-		{"the event is gone", []error{gone}, 1, 1},
-		{"refused", []error{apierrors.NewForbidden(schema.GroupResource{}, "a", nil)}, 1, 0},
+		{"written", nil, false, 1, 0},
+		{"no answer twice", []error{lost, lost}, false, 3, 0},
+		{"never an answer", slices.Repeat([]error{lost}, 20), false, eventTries, 0},
+		{"the event is gone", []error{gone}, false, 1, 1},
+		{"created meanwhile", []error{gone}, true, 2, 0},
+		{"refused", []error{apierrors.NewForbidden(eventResource, "a", nil)}, false, 1, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				sink, began := &seriesSink{errs: c.errs}, time.Now()
+				sink, began := &seriesSink{errs: c.errs, exists: c.exists}, time.Now()
 				event := &eventsv1.Event{Series: &eventsv1.EventSeries{Count: 2}}
 				_, err := newSerial(sink, func() bool { return false }, newGaps()).Patch(t.Context(), event, nil)
 				if took := time.Since(began); err != nil || took > 0 {
