@@ -49,20 +49,25 @@ func check(out io.Writer, file string, results results) error {
 	return broken
 }
 
-// hold divides the result of the contender b.Of by that of the contender b.To, and compares this
-// quotient with the bound. It returns a line with the quotient, and an error if the quotient is
-// less than Min or more than Max. The line is "" if one of the results was not measured.
+// hold divides the value of the contender b.Of with the load b.Load by that of the contender b.To
+// with the load b.ToLoad, and compares this quotient with the bound. It returns a line with the
+// quotient, and an error if the quotient is less than Min or more than Max, or if the contender b.Of
+// was stopped before it had bound all pods. The line is "" if one of the values was not measured.
 func (b bound) hold(results results) (string, error) {
+	if r, _ := results.of(b.Of, b.Load); r.stopped {
+		text := fmt.Sprintf("%s pods, %s of %s: stopped after %d pods", b.Load, b.Measure, b.Of, r.bound)
+		return text, errors.New(text)
+	}
 	value, to := b.value(b.Of, b.Load, results), b.value(b.To, cmp.Or(b.ToLoad, b.Load), results)
 	if value == 0 || to == 0 {
 		return "", nil
 	}
 	value /= to
-	than := b.To
+	divisor := b.To
 	if b.ToLoad != "" {
-		than += ", " + b.ToLoad
+		divisor += " with " + b.ToLoad + " pods"
 	}
-	text := fmt.Sprintf("%s pods, %s of %s : %s = %.2f", b.Load, b.Measure, b.Of, than, value)
+	text := fmt.Sprintf("%s pods, %s of %s : %s = %.2f", b.Load, b.Measure, b.Of, divisor, value)
 	switch {
 	case b.Min != nil && value < *b.Min:
 		return fmt.Sprintf("%s, want at least %v", text, *b.Min), fmt.Errorf("%s, want at least %v", text, *b.Min)

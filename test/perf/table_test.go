@@ -76,8 +76,8 @@ func TestBounds(t *testing.T) {
 plain pods, bound of numalet : kube-scheduler = 3.00
 plain pods, told of numalet : floor = 0.75, want at least 0.8
 plain pods, cpu of numalet : floor = 1.00
-95 % full pods, bound of numalet : numalet, plain = 0.90
-95 % full pods, p99 of numalet : numalet, plain = 1.00
+95 % full pods, bound of numalet : numalet with plain pods = 0.90
+95 % full pods, p99 of numalet : numalet with plain pods = 1.00
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("output (-want +got):\n%s", diff)

@@ -27,7 +27,8 @@ const EventContainerd = "NumaletContainerd"
 const (
 	normal  = corev1.EventTypeNormal
 	warning = corev1.EventTypeWarning
-	// maxMessage is the API server's limit for the length of an event's message, in bytes.
+	// maxMessage is the API server's limit for the length of the message of a new-style event
+	// (events.k8s.io), in bytes. Of the older events, which this program writes, it accepts longer ones.
 	maxMessage = 1024
 )
 

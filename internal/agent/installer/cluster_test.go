@@ -8,8 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestShortened checks that a long message is cut before the character that the API server would
-// not accept any more, and not inside it.
+// TestShortened checks that a long message is cut between two characters, and not inside one.
 func TestShortened(t *testing.T) {
 	for name, c := range map[string]struct{ message, want string }{
 		"short":                {"containerd requires the agent", "containerd requires the agent"},

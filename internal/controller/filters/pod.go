@@ -37,13 +37,15 @@ type Pod struct {
 
 // NewPod returns the filters' data of a pending pod. The error names affinity terms that are
 // invalid.
-func NewPod(pod *v1.Pod) (*Pod, error) { return newPod(podInfo(pod)) }
+func NewPod(pod *v1.Pod) (*Pod, error) { return readPod(pod, podInfo) }
 
-func newPod(info *framework.PodInfo, err error) (*Pod, error) {
+// readPod returns what NewPod returns. It calls `read`, which returns the same data as the function
+// podInfo.
+func readPod(pod *v1.Pod, read func(*v1.Pod) (*framework.PodInfo, error)) (*Pod, error) {
+	info, err := read(pod)
 	if err != nil {
 		return nil, err
 	}
-	pod := info.Pod
 	spread, keys := spreadSelectors(pod)
 	wide := len(info.RequiredAffinityTerms)+len(info.RequiredAntiAffinityTerms)+len(spread) > 0
 	preferred, crowd := preferredPods(info)
@@ -96,11 +98,11 @@ func (r Reader) Nominate(uid types.UID, pod *v1.Pod) {
 // ReadPod sets to.Foreign to what NewPod returns. It also sets the other fields of the sched.Pod
 // that the filters determine, such as Topics and NodeRules.
 func (r Reader) ReadPod(pod *v1.Pod, to *sched.Pod) error {
-	info := podInfo
+	read := podInfo
 	if r.Cluster != nil {
-		info = r.Cluster.amounts.podInfo
+		read = r.Cluster.amounts.podInfo
 	}
-	p, err := newPod(info(pod))
+	p, err := readPod(pod, read)
 	if err != nil {
 		return err
 	}

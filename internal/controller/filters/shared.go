@@ -10,19 +10,19 @@ import (
 )
 
 // sharedAmounts computes the amounts of resources only once for pods with equal requests. To compute
-// them anew for each pod, as the function podInfo does, takes tens of microseconds, mostly because
-// kube-scheduler's code matches the names of extended resources with regular expressions. Pods are
-// often created many at a time from one template, so only the amounts of a few pods are kept. Any
-// goroutine may call its methods.
+// them anew for each pod, as the function podInfo does, takes tens of microseconds if the pods request
+// GPUs, because kube-scheduler's code matches the names of extended resources with regular
+// expressions. Pods are often created many at a time from one template, so only the amounts of a few
+// pods are kept. Any goroutine may call its methods.
 type sharedAmounts struct {
 	mu     sync.Mutex
-	recent [8]*framework.PodInfo // pods for which podInfo was called last; their amounts serve other pods
+	recent [8]*framework.PodInfo // the pods whose amounts were computed last
 	oldest int                   // index in `recent`
 }
 
 // podInfo returns the same data as the function podInfo.
 func (s *sharedAmounts) podInfo(pod *v1.Pod) (*framework.PodInfo, error) {
-	if !onlyContainers(pod) {
+	if !dependsOnRequests(pod) {
 		return podInfo(pod)
 	}
 	s.mu.Lock()
@@ -40,10 +40,10 @@ func (s *sharedAmounts) podInfo(pod *v1.Pod) (*framework.PodInfo, error) {
 	return info, err
 }
 
-// onlyContainers reports whether the pod's PodInfo depends on nothing but the pod itself and the
-// requests of its containers. This excludes pods with affinity terms, and pods whose amounts also
-// depend on other fields of the spec or on the status.
-func onlyContainers(pod *v1.Pod) bool {
+// dependsOnRequests reports whether the PodInfo of a pod, apart from its field Pod, depends only on
+// the requests of the pod's containers. This excludes pods with affinity terms, and pods whose
+// amounts also depend on other fields of the spec or on the status.
+func dependsOnRequests(pod *v1.Pod) bool {
 	s := &pod.Spec
 	return s.Affinity == nil && len(s.InitContainers) == 0 && s.Overhead == nil && s.Resources == nil &&
 		!started(&pod.Status) && len(pod.Status.NodeAllocatableResourceClaimStatuses) == 0

@@ -12,8 +12,8 @@ import (
 )
 
 // TestSharedAmounts reads random pods, many with equal requests. It checks that each pod has the
-// amounts and the affinity terms that the function podInfo returns for it, and that pods with equal
-// requests share their amounts.
+// amounts that the function podInfo returns for it, and as many required affinity terms. It also
+// checks that pods with equal requests share their amounts.
 func TestSharedAmounts(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	amounts, shared := &sharedAmounts{}, 0
@@ -34,7 +34,7 @@ func TestSharedAmounts(t *testing.T) {
 		if len(got.RequiredAffinityTerms) != len(want.RequiredAffinityTerms) {
 			t.Fatalf("pod %d has %d terms of affinity, want %d", i, len(got.RequiredAffinityTerms), len(want.RequiredAffinityTerms))
 		}
-		if last != nil && onlyContainers(pod) && onlyContainers(last) && sameRequests(pod.Spec.Containers, last.Spec.Containers) {
+		if last != nil && dependsOnRequests(pod) && dependsOnRequests(last) && sameRequests(pod.Spec.Containers, last.Spec.Containers) {
 			if before, _ := amounts.podInfo(last); before.CalculateResource().Resource != got.CalculateResource().Resource {
 				t.Fatalf("pods %d and %s have equal requests, and each has its own amounts", i, last.Name)
 			}

@@ -93,8 +93,8 @@ func (m *Mirror) bound(pod boundPod) {
 		was, now := node.reported[a.UID], reported{pod.Namespace, pod.Name, v1alpha1.NodeUID(pod.Pod), !pod.all, a}
 		node.reported[a.UID] = now
 		m.adopt(a.UID, node)
-		_, before := was.in(node.reports)
-		if _, uid := now.in(node.reports); uid != "" || before != "" { // otherwise node.deduct subtracts the same GPUs as before
+		_, uidBefore := was.in(node.reports)
+		if _, uidNow := now.in(node.reports); uidBefore != "" || uidNow != "" { // otherwise node.deduct subtracts the same GPUs as before
 			m.refresh(a.Node, false)
 		}
 	}

@@ -2,14 +2,15 @@ package podwriter
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 )
 
@@ -32,8 +33,8 @@ const (
 	// After the patience, the 1,000 patches take at most 3 s, because conditionWriters of them run
 	// at the same time.
 	patience = 2 * time.Second
-	// The count of an event is written at most eventTries times, with pauses of at least eventRetry,
-	// until the API server answers. client-go has the same values for new events.
+	// The count of an event is tried at most eventTries times, with pauses of at least eventRetry.
+	// client-go has the same values for new events.
 	eventTries = 12
 	eventRetry = 10 * time.Second
 )
@@ -103,30 +104,37 @@ func (s *serial) Create(ctx context.Context, event *eventsv1.Event) (*eventsv1.E
 }
 
 // Patch updates the count of an event that has occurred again. It returns at once, and updates the
-// event later. client-go's broadcaster holds a mutex while it calls Patch for events that have not
-// occurred for some minutes. If Patch waited for its turn, all other events would wait for the
-// mutex. As client-go does after an error, Patch tries again if there was no answer, and creates an
-// event that does not exist. It also tries again if the event has been created meanwhile.
+// event later. client-go's broadcaster holds a mutex while it calls Patch, to refresh the counts of
+// all events and to write their last ones. If Patch waited for its turn, all other events would wait
+// for the mutex. Like client-go, Patch creates an event that does not exist, and tries again if there
+// was no answer or if the event has been created meanwhile. Two counts of one event may be written in
+// the wrong order if the first one is tried for minutes.
 func (s *serial) Patch(ctx context.Context, old *eventsv1.Event, data []byte) (*eventsv1.Event, error) {
 	event := old.DeepCopy() // client-go changes the event after Patch has returned
 	backoff := wait.Backoff{Duration: eventRetry, Jitter: 0.25, Steps: eventTries}
 	go func() {
-		err := wait.ExponentialBackoffWithContext(ctx, backoff, func(ctx context.Context) (bool, error) {
-			err := s.patch(ctx, event, data)
-			if apierrors.IsNotFound(err) {
+		var last error
+		_ = wait.ExponentialBackoffWithContext(ctx, backoff, func(ctx context.Context) (done bool, _ error) {
+			last = s.patch(ctx, event, data)
+			if apierrors.IsNotFound(last) {
 				event.ResourceVersion = ""
-				_, err = s.Create(ctx, event)
+				_, last = s.Create(ctx, event)
 			}
-			if apierrors.IsAlreadyExists(err) || err != nil && apierrors.ReasonForError(err) == metav1.StatusReasonUnknown {
-				return false, nil
-			}
-			return true, err
+			return !apierrors.IsAlreadyExists(last) && !unanswered(last), nil
 		})
-		if err != nil {
-			logr.FromContextOrDiscard(ctx).V(2).Info("the count of an event is not written", "event", event.Name, "error", err.Error())
+		if last != nil && ctx.Err() == nil {
+			logr.FromContextOrDiscard(ctx).Error(last, "the count of an event is not written", "event", event.Name, "pod", event.Regarding.Namespace+"/"+event.Regarding.Name)
 		}
 	}()
 	return nil, nil
+}
+
+// unanswered reports whether an error of a request is not an answer of the API server, and is no
+// error of the request itself, which another try would repeat.
+func unanswered(err error) bool {
+	var answer apierrors.APIStatus
+	var invalid *rest.RequestConstructionError
+	return err != nil && !errors.As(err, &answer) && !errors.As(err, &invalid)
 }
 
 func (s *serial) patch(ctx context.Context, old *eventsv1.Event, data []byte) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 )
@@ -94,6 +95,7 @@ type seriesSink struct {
 	errs    []error
 	exists  bool
 	patches int
+	count   int32 // of the event that was written last
 }
 
 func (s *seriesSink) Create(ctx context.Context, event *eventsv1.Event) (*eventsv1.Event, error) {
@@ -105,6 +107,7 @@ func (s *seriesSink) Create(ctx context.Context, event *eventsv1.Event) (*events
 
 func (s *seriesSink) Patch(_ context.Context, old *eventsv1.Event, _ []byte) (*eventsv1.Event, error) {
 	time.Sleep(time.Second)
+	s.count = old.Series.Count
 	if s.patches++; s.patches <= len(s.errs) {
 		return nil, s.errs[s.patches-1]
 	}
@@ -128,6 +131,7 @@ func TestPatchesLater(t *testing.T) {
 		{"the event is gone", []error{gone}, false, 1, 1},
 		{"created meanwhile", []error{gone}, true, 2, 0},
 		{"refused", []error{apierrors.NewForbidden(eventResource, "a", nil)}, false, 1, 0},
+		{"refused without a reason", []error{&apierrors.StatusError{ErrStatus: metav1.Status{Code: 400}}}, false, 1, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -140,8 +144,8 @@ func TestPatchesLater(t *testing.T) {
 				event.Series.Count++
 				time.Sleep(time.Hour)
 				synctest.Wait()
-				if diff := cmp.Diff([]int{c.patches, c.created}, []int{sink.patches, int(sink.all.Load())}); diff != "" {
-					t.Errorf("patches and created events (-want +got):\n%s", diff)
+				if diff := cmp.Diff([]int{c.patches, c.created, 2}, []int{sink.patches, int(sink.all.Load()), int(sink.count)}); diff != "" {
+					t.Errorf("patches, created events, and the count in the last patch (-want +got):\n%s", diff)
 				}
 			})
 		})
