@@ -96,7 +96,7 @@ func connectScheduler(config *rest.Config, cfg config.Controller) (c clients, er
 		client  *kubernetes.Interface
 		qps     float32
 		timeout time.Duration // of a request; also sent to the API server, which aborts the request when this time is over; 0 for no timeout
-	}{{&c.watch, cfg.RequestRate, 0}, {&c.bind, -1, cfg.BindTimeout}, {&c.report, cfg.RequestRate, 0}, {&c.lease, cfg.RequestRate, cfg.LeaseDuration / 3}} { // a third of the lease duration: if one renewal of the lease gets no answer, there is still time for another one
+	}{{&c.watch, cfg.RequestRate, 0}, {&c.bind, -1, cfg.BindTimeout}, {&c.report, cfg.RequestRate, cfg.BindTimeout}, {&c.lease, cfg.RequestRate, cfg.LeaseDuration / 3}} { // a third of the lease duration: if one renewal of the lease gets no answer, there is still time for another one
 		config := rest.CopyConfig(config)
 		config.QPS, config.Timeout = made.qps, made.timeout
 		if made.client == &c.report {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -93,5 +94,31 @@ func TestConditionsWithoutConnection(t *testing.T) {
 	}
 	if err := write(20 * time.Second); err != nil {
 		t.Errorf("the next condition: %v", err)
+	}
+}
+
+// TestReportsEnd checks that the request for an event ends after the timeout if the API server does
+// not answer. Events are written one after another, so otherwise all later events would wait.
+func TestReportsEnd(t *testing.T) {
+	over := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-over }))
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(over) })
+	c, err := connectScheduler(&rest.Config{Host: server.URL, Burst: 100}, config.Controller{RequestRate: 100, BindTimeout: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := c.report.EventsV1().Events("default").Create(t.Context(), &eventsv1.Event{}, metav1.CreateOptions{})
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if err == nil {
+			t.Error("the event counts as created, although the API server did not answer")
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the request for an event has not ended after 10 s")
 	}
 }

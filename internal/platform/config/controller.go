@@ -93,7 +93,7 @@ func (c *Controller) bind(settings *pflag.FlagSet) {
 	settings.IntVar(&c.Proposers, "proposers", c.Proposers, "Number of pods for which nodes are searched concurrently.")
 	settings.IntVar(&c.Binders, "binders", c.Binders, "Number of concurrent bind requests.")
 	settings.Float32Var(&c.BindRate, "bind-rate", c.BindRate, "Maximum number of bind requests per second.")
-	settings.DurationVar(&c.BindTimeout, "bind-timeout", c.BindTimeout, "Timeout of a bind request, as a `duration`.")
+	settings.DurationVar(&c.BindTimeout, "bind-timeout", c.BindTimeout, "Timeout of a request that binds a pod, or that writes an event or a condition, as a `duration`.")
 	settings.Float32Var(&c.RequestRate, "request-rate", c.RequestRate, "Maximum number of requests per second other than bind requests: events, conditions, and renewals of the lease.")
 	settings.TextVar(&c.ReserveAfter, "reserve-after", c.ReserveAfter, "How long a pod that fits no node blocks the pods behind it in the queue, as a `duration`. It blocks only pods that wait for the same resource: CPUs, or GPUs of the same model. After this time, Numalet reserves a node for the pod, and the pods behind it may use what is left. none disables blocking and reservations, as in kube-scheduler.")
 	settings.StringVar(&c.QueueAddr, "queue-addr", c.QueueAddr, "Listen address (`host:port`) of the queue API, which the API server serves to numalet queue and numalet why as queue.numalet.dev. The queue API takes requests from the API server only. Empty disables the queue API.")
