@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,9 +26,6 @@ const EventContainerd = "NumaletContainerd"
 const (
 	normal  = corev1.EventTypeNormal
 	warning = corev1.EventTypeWarning
-	// maxMessage is the API server's limit for the length of the message of a new-style event
-	// (events.k8s.io), in bytes. Of the older events, which this program writes, it accepts longer ones.
-	maxMessage = 1024
 )
 
 // cluster reads pods of one node from the API server, and writes events on that node.
@@ -49,20 +45,8 @@ func newEvents(ctx context.Context, client kubernetes.Interface, node string) re
 func (c *cluster) report(b record.EventBroadcaster) func(kind, message string) {
 	recorder := b.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "numalet-containerd", Host: c.node})
 	return func(kind, message string) {
-		recorder.Event(nodeapi.NodeRef(c.node), kind, EventContainerd, shortened(message))
+		recorder.Event(nodeapi.NodeRef(c.node), kind, EventContainerd, message)
 	}
-}
-
-// shortened cuts a message after the last character that ends within the first maxMessage bytes.
-func shortened(message string) string {
-	if len(message) <= maxMessage {
-		return message
-	}
-	end := maxMessage
-	for !utf8.RuneStart(message[end]) {
-		end--
-	}
-	return message[:end]
 }
 
 // tolerated checks the pods of the node that must start before the agent. containerd

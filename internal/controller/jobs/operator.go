@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/platform/kubeapi"
 )
 
 const (
@@ -39,7 +40,7 @@ const (
 // have not changed since they were read. Pods are changed and deleted by UID.
 func Add(m manager.Manager, schedulerName string) error {
 	r := &reconciler{
-		client: m.GetClient(), fresh: m.GetAPIReader(), recorder: m.GetEventRecorder(component),
+		client: m.GetClient(), fresh: m.GetAPIReader(), recorder: kubeapi.Recorder{EventRecorder: m.GetEventRecorder(component)},
 		scheme: m.GetScheme(), schedulerName: schedulerName, now: time.Now,
 	}
 	return r.watch(m)

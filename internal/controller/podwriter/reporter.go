@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/events"
 
 	"github.com/numalet/numalet/api/v1alpha1"
+	"github.com/numalet/numalet/internal/platform/kubeapi"
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 )
@@ -326,7 +327,7 @@ func (r *Reporter) precondition(pod *sched.Pod) (version any, pending bool) {
 }
 
 func (r *Reporter) recorder(pod *sched.Pod) events.EventRecorder {
-	return r.broadcaster.NewRecorder(scheme.Scheme, pod.Profile)
+	return kubeapi.Recorder{EventRecorder: r.broadcaster.NewRecorder(scheme.Scheme, pod.Profile)}
 }
 
 func podReference(pod *sched.Pod) *corev1.ObjectReference {

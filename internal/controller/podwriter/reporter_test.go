@@ -151,6 +151,18 @@ func TestFailed(t *testing.T) {
 	})
 }
 
+// TestLongReport checks that the note of an event is cut to the length that the API server accepts,
+// and that the condition has the whole message.
+func TestLongReport(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		long := strings.Repeat("a", 2000)
+		w.Refused(pod("a"), errors.New(long))
+		check(t, w,
+			"event Warning FailedScheduling Scheduling by numalet-scheduler on a: "+long[:1020]+" ...",
+			"status of a: "+long)
+	})
+}
+
 // TestSuppress checks that no report is written about a pod after suppress was called for the pod.
 // It also checks that suppress waits while a report about the pod is being written.
 func TestSuppress(t *testing.T) {

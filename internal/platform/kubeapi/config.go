@@ -1,7 +1,7 @@
 // Package kubeapi connects programs with the API server. It builds client configurations,
 // and makes the certificates with which a program serves HTTPS to the API server. It also
 // checks that the admission policies that restrict a program's service account are in
-// force.
+// force, and cuts the notes of events to the length that the API server accepts.
 package kubeapi
 
 import (
