@@ -33,6 +33,7 @@ type poster struct {
 	nodes, pods int
 	workers     int
 	reports     bool // whether it also creates an event for each pod
+	placements  bool // whether the Bindings assign one GPU to each pod, as those of the controller do
 }
 
 // client is the main function of `perf client`. It runs as a process of its own, so that its CPU
@@ -45,6 +46,7 @@ func client(args []string) error {
 	flags.IntVar(&p.nodes, "nodes", 0, "number of nodes")
 	flags.IntVar(&p.pods, "pods", 0, "number of pods to bind")
 	flags.BoolVar(&p.reports, "events", false, "also create an event for each pod")
+	flags.BoolVar(&p.placements, "placements", false, "also write a placement with one GPU into each Binding")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -113,11 +115,19 @@ func (p poster) post(ctx context.Context) error {
 
 func (p poster) bind(ctx context.Context, i int) error {
 	node := fmt.Sprintf("node-%05d", i%p.nodes)
-	err := p.bindings.Create(ctx, &corev1.Binding{
+	binding := &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: podName(i)},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: node},
-	})
-	if err != nil || !p.reports {
+	}
+	if p.placements {
+		gpu := fmt.Sprintf("GPU-%s-%d", node, i/p.nodes)
+		text, err := v1alpha1.FormatPlacement(map[string]v1alpha1.ContainerPlacement{"main": {GPUs: []string{gpu}}})
+		if err != nil {
+			return err
+		}
+		binding.Annotations = map[string]string{v1alpha1.AnnotationPlacement: text}
+	}
+	if err := p.bindings.Create(ctx, binding); err != nil || !p.reports {
 		return err
 	}
 	now := metav1.NewMicroTime(time.Now())

@@ -16,7 +16,7 @@ type contender struct {
 	name      string
 	scheduler string // spec.schedulerName; empty for a client that ignores it
 	silent    bool   // whether it writes no events
-	start     func(context.Context, *field) (started, error)
+	start     func(context.Context, *field, load) (started, error)
 }
 
 // These are the names of the contenders that the tables and bounds compare with other contenders.
@@ -42,11 +42,12 @@ func contenders() []contender {
 }
 
 // clientWith returns a function that starts this program as a client (perf client) with the given
-// flags. The client has the token of the controller's service account. So the API server
+// flags. Its Bindings have a placement if the pods of the load request a GPU, like those of Numalet.
+// The client has the token of the controller's service account. So the API server
 // authenticates the client in the same way as the controller, and applies the same admission
 // policies to its writes.
-func clientWith(flags ...string) func(context.Context, *field) (started, error) {
-	return func(ctx context.Context, f *field) (started, error) {
+func clientWith(flags ...string) func(context.Context, *field, load) (started, error) {
+	return func(ctx context.Context, f *field, l load) (started, error) {
 		self, err := os.Executable()
 		if err != nil {
 			return started{}, err
@@ -56,14 +57,14 @@ func clientWith(flags ...string) func(context.Context, *field) (started, error) 
 			return started{}, err
 		}
 		args := append([]string{"client", "-kubeconfig", kubeconfig,
-			"-nodes", fmt.Sprint(f.Nodes), "-pods", fmt.Sprint(f.Pods)}, flags...)
+			"-nodes", fmt.Sprint(f.Nodes), "-pods", fmt.Sprint(f.Pods), fmt.Sprintf("-placements=%t", l.name == gpuLoad)}, flags...)
 		process, err := f.plane.Start("client", self, args...)
 		fire := func(context.Context) (time.Time, error) { return time.Now(), process.Signal(syscall.SIGUSR1) }
 		return started{process: process, fire: fire}, err
 	}
 }
 
-func numalet(ctx context.Context, f *field) (started, error) {
+func numalet(ctx context.Context, f *field, _ load) (started, error) {
 	l := lease{f.api, "numalet-system", "numalet-controller"}
 	if err := l.hold(ctx); err != nil {
 		return started{}, err

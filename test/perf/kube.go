@@ -44,7 +44,7 @@ profiles:
   plugins: %s
 `
 
-func (s kubeSettings) start(ctx context.Context, f *field) (started, error) {
+func (s kubeSettings) start(ctx context.Context, f *field, _ load) (started, error) {
 	l := lease{f.api, "kube-system", "kube-scheduler"}
 	if err := l.hold(ctx); err != nil {
 		return started{}, err

@@ -10,6 +10,9 @@ import (
 	"github.com/numalet/numalet/test/hollowcluster"
 )
 
+// gpuLoad is the name of the load whose pods request one GPU each.
+const gpuLoad = "gpu"
+
 // load is the kind of pods in the backlog, and how busy the cluster is.
 type load struct {
 	name    string
@@ -40,7 +43,7 @@ func emptyLoads() []load {
 		{name: "plain", pod: func(i int, scheduler string) *corev1.Pod {
 			return hollowcluster.Pod(namespace, podName(i), scheduler, "100m", 0)
 		}},
-		{name: "gpu", pod: func(i int, scheduler string) *corev1.Pod {
+		{name: gpuLoad, pod: func(i int, scheduler string) *corev1.Pod {
 			return hollowcluster.Pod(namespace, podName(i), scheduler, "100m", 1)
 		}},
 		{name: "single", pod: func(i int, scheduler string) *corev1.Pod {
@@ -70,7 +73,7 @@ func (l load) usual(c contender) bool {
 	switch {
 	case l.fill > 0:
 		return !variant || l.fill == 50 && l.waiting == 0
-	case l.name == "gpu":
+	case l.name == gpuLoad:
 		return !variant && c.name != "floor, no events"
 	}
 	return true

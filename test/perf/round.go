@@ -14,10 +14,10 @@ func (f *field) round(ctx context.Context, c contender, l load) (r result, err e
 	if err := f.fill(ctx, l.fill); err != nil {
 		return r, err
 	}
-	if err := f.settle(ctx, c, l.waiting); err != nil {
+	if err := f.settle(ctx, c, l); err != nil {
 		return r, err
 	}
-	s, err := c.start(ctx, f)
+	s, err := c.start(ctx, f, l)
 	if err != nil {
 		return r, err
 	}

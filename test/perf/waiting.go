@@ -40,16 +40,16 @@ func (f *field) makeWaiting(ctx context.Context, c contender, n int) error {
 	return f.plane.MakePods(ctx, waitingNamespace, members, func(i int) *corev1.Pod { return gangMember(c.scheduler, i, members) })
 }
 
-// settle creates n pods that fit no node. It runs the contender until each of these pods has the
+// settle creates l.waiting pods that fit no node. It runs the contender until each of these pods has the
 // condition that it is unschedulable, but no longer than the time limit. So these pods wait already
 // when the measured process of the contender starts. Otherwise this process would have to write
 // this condition of thousands of pods while it binds the backlog. In a real cluster, pods that have
 // waited for a while have the condition already.
-func (f *field) settle(ctx context.Context, c contender, n int) error {
-	if n == 0 {
+func (f *field) settle(ctx context.Context, c contender, l load) error {
+	if l.waiting == 0 {
 		return nil
 	}
-	s, err := c.start(ctx, f)
+	s, err := c.start(ctx, f, l)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (f *field) settle(ctx context.Context, c contender, n int) error {
 		if err := awaitIdle(ctx, s.process); err != nil {
 			return err
 		}
-		if err := f.makeWaiting(ctx, c, n); err != nil {
+		if err := f.makeWaiting(ctx, c, l.waiting); err != nil {
 			return err
 		}
 		if _, err := s.fire(ctx); err != nil {
