@@ -42,8 +42,8 @@ func contenders() []contender {
 }
 
 // clientWith returns a function that starts this program as a client (perf client) with the given
-// flags. Its Bindings have a placement if the pods of the load request a GPU, like those of Numalet.
-// The client has the token of the controller's service account. So the API server
+// flags. If the pods of the load request a GPU, its Bindings have a placement, as those of Numalet
+// have. The client has the token of the controller's service account. So the API server
 // authenticates the client in the same way as the controller, and applies the same admission
 // policies to its writes.
 func clientWith(flags ...string) func(context.Context, *field, load) (started, error) {

@@ -40,11 +40,11 @@ func (f *field) makeWaiting(ctx context.Context, c contender, n int) error {
 	return f.plane.MakePods(ctx, waitingNamespace, members, func(i int) *corev1.Pod { return gangMember(c.scheduler, i, members) })
 }
 
-// settle creates l.waiting pods that fit no node. It runs the contender until each of these pods has the
-// condition that it is unschedulable, but no longer than the time limit. So these pods wait already
-// when the measured process of the contender starts. Otherwise this process would have to write
-// this condition of thousands of pods while it binds the backlog. In a real cluster, pods that have
-// waited for a while have the condition already.
+// settle creates l.waiting pods that fit no node. It runs the contender until each of these pods has
+// the condition that it is unschedulable, but no longer than the time limit. So these pods wait
+// already when the measured process of the contender starts. Otherwise this process would have to
+// write this condition of thousands of pods while it binds the backlog. In a real cluster, pods that
+// have waited for a while have the condition already.
 func (f *field) settle(ctx context.Context, c contender, l load) error {
 	if l.waiting == 0 {
 		return nil
