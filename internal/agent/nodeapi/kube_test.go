@@ -2,14 +2,17 @@ package nodeapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -207,6 +210,43 @@ func TestPanicOfOnePod(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"good"}, handled); diff != "" {
 		t.Errorf("handled pods (-want +got):\n%s", diff)
+	}
+}
+
+// TestRead checks that the method Read asks the API server for a pod that is not in the cache, and
+// only for this pod.
+func TestRead(t *testing.T) {
+	a := pod("a", corev1.PodPending)
+	client := fake.NewClientset(a)
+	var asked []string
+	client.PrependReactor("list", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		selector := action.(clienttesting.ListAction).GetListRestrictions().Fields.String()
+		asked = append(asked, action.GetNamespace()+" "+selector)
+		if !strings.Contains(selector, "metadata.name=a") { // the fake API server ignores field selectors
+			return true, &corev1.PodList{}, nil
+		}
+		return false, nil, nil
+	})
+	pods, err := NewPods(client, node, Handlers{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := pods.Read(t.Context(), "default", "a")
+	if diff := cmp.Diff(a, got); err != nil || diff != "" {
+		t.Errorf("Read: %v (-want +got):\n%s", err, diff)
+	}
+	if got, err := pods.Read(t.Context(), "default", "b"); err != nil || got != nil {
+		t.Errorf("Read of a pod that is not on the node = %v, %v", got, err)
+	}
+	want := []string{"default metadata.name=a,spec.nodeName=" + node, "default metadata.name=b,spec.nodeName=" + node}
+	if diff := cmp.Diff(want, asked); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("down")
+	})
+	if _, err := pods.Read(t.Context(), "default", "a"); err == nil || err.Error() != "read pod default/a from the API server: down" {
+		t.Errorf("Read without an API server: %v", err)
 	}
 }
 

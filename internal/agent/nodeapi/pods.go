@@ -35,6 +35,8 @@ type Handlers struct {
 
 // Pods is the cache of the pods of one node. It is safe for concurrent use.
 type Pods struct {
+	client   kubernetes.Interface
+	node     string
 	factory  informers.SharedInformerFactory
 	informer cache.SharedIndexInformer
 	handled  cache.InformerSynced // the handlers have processed the first list
@@ -64,10 +66,8 @@ func staticUIDOf(obj any) ([]string, error) {
 func NewPods(client kubernetes.Interface, node string, h Handlers) (*Pods, error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0,
 		informers.WithTransform(trim),
-		informers.WithTweakListOptions(func(o *metav1.ListOptions) {
-			o.FieldSelector = fields.OneTermEqualSelector("spec.nodeName", node).String()
-		}))
-	p := &Pods{factory: factory, informer: factory.Core().V1().Pods().Informer()}
+		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.FieldSelector = onNode(node).String() }))
+	p := &Pods{client: client, node: node, factory: factory, informer: factory.Core().V1().Pods().Informer()}
 	p.mu.added = make(chan struct{})
 	if err := p.informer.AddIndexers(cache.Indexers{byUID: uidOf, byStaticUID: staticUIDOf}); err != nil {
 		return nil, fmt.Errorf("index pods by UID: %w", err)
@@ -79,6 +79,8 @@ func NewPods(client kubernetes.Interface, node string, h Handlers) (*Pods, error
 	p.handled = registration.HasSynced
 	return p, nil
 }
+
+func onNode(name string) fields.Selector { return fields.OneTermEqualSelector("spec.nodeName", name) }
 
 // handler returns the event handler of the informer. It wakes the callers of Wait, and calls the
 // functions in h.
@@ -205,6 +207,21 @@ func (p *Pods) All() []*corev1.Pod {
 		pods[i] = obj.(*corev1.Pod)
 	}
 	return pods
+}
+
+// Read returns the latest version of a pod of the node from the API server, not from the cache. It
+// returns nil if the node has no such pod. It sends a list request for this one pod, because the
+// agent has no permission to get pods. For such a request, the API server reads one key of etcd.
+func (p *Pods) Read(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
+	one := fields.AndSelectors(onNode(p.node), fields.OneTermEqualSelector(metav1.ObjectNameField, name))
+	list, err := p.client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{FieldSelector: one.String()})
+	if err != nil {
+		return nil, fmt.Errorf("read pod %s/%s from the API server: %w", namespace, name, err)
+	}
+	if len(list.Items) == 0 {
+		return nil, nil
+	}
+	return &list.Items[0], nil
 }
 
 // trim removes the managed fields of an object, so that the cache does not store them.

@@ -27,7 +27,7 @@ func (g *GPUs) choose(ctx context.Context, resource string, r *pluginapi.Contain
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	missing := int(r.AllocationSize) - len(r.MustIncludeDeviceIDs)
-	free := g.free(r, d.others, missing)
+	free := g.free(r, d.taken, missing)
 	if missing <= 0 || len(free) < missing {
 		return r.MustIncludeDeviceIDs
 	}
@@ -38,14 +38,14 @@ func (g *GPUs) choose(ctx context.Context, resource string, r *pluginapi.Contain
 	return slices.Concat(r.MustIncludeDeviceIDs, packed(v, free, missing))
 }
 
-// free returns the available devices that can still be chosen. It leaves out devices that the
-// controller chose for other pods, unless too few devices would then remain. Callers hold g.mu.
-func (g *GPUs) free(r *pluginapi.ContainerPreferredAllocationRequest, others map[string]bool, missing int) []string {
+// free returns the available devices that can still be chosen. It leaves out the devices that are
+// `taken` (see the type decision), unless too few devices would then remain. Callers hold g.mu.
+func (g *GPUs) free(r *pluginapi.ContainerPreferredAllocationRequest, taken map[string]bool, missing int) []string {
 	var free, spare []string
 	for _, id := range r.AvailableDeviceIDs {
 		switch {
 		case slices.Contains(r.MustIncludeDeviceIDs, id) || g.conflicts(id):
-		case others[v1alpha1.GPUOf(id)]:
+		case taken[id] || taken[v1alpha1.GPUOf(id)]:
 			spare = append(spare, id)
 		default:
 			free = append(free, id)

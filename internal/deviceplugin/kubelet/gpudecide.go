@@ -14,17 +14,24 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// informerDelay is the timeout of the method `decide`. The method first waits until the kubelet
-// answers with its list of pods. If the informer does not yet have the pod that the kubelet admits,
-// the method then waits for the informer. The kubelet and the informer both watch the API server,
-// and the kubelet may see the pod first.
-const informerDelay = time.Second
+// decideTimeout is the timeout of the method `decide`. During this time, the kubelet admits no other
+// pod. The time must be enough for the answers of a busy kubelet and of a busy API server, because
+// without them the pod may get GPUs with which the agent must reject it.
+const decideTimeout = 5 * time.Second
 
-// Pods is the informer's cache of this node's pods.
+// consequence is the end of messages that say why the kubelet may allocate other GPUs to a pod than
+// the controller chose.
+const consequence = "if the pod gets other GPUs than the controller decided on, the agent rejects it"
+
+// Pods is the informer's cache of this node's pods, which is behind the API server.
 type Pods interface {
+	// WaitForSync waits until the cache has the first list of pods, or returns an error if ctx ends
+	// first.
+	WaitForSync(ctx context.Context) error
 	All() []*corev1.Pod
-	// Added returns a channel that is closed when the next pod is added to the cache.
-	Added() <-chan struct{}
+	// Read returns the latest version of a pod from the API server, not from the cache. It returns nil
+	// if this node has no such pod.
+	Read(ctx context.Context, namespace, name string) (*corev1.Pod, error)
 }
 
 // Decider finds the GPUs that the controller chose for the container that the kubelet is admitting.
@@ -35,6 +42,11 @@ type Pods interface {
 // several listed pods can match: before Kubernetes 1.34, the kubelet also lists pods that it has
 // rejected. Decider therefore leaves out pods that have ended. Of the other pods, it takes the
 // oldest one for which the GPUs that the controller chose are available.
+//
+// The kubelet and the informer both watch the API server, and the kubelet may see a pod first. On a
+// busy node, the informer may be seconds behind, and longer while it connects to the API server
+// again. So Decider reads a listed pod that the informer does not have from the API server. It does
+// not wait for the informer instead, because nobody can say how long that takes.
 //
 // The kubelet can answer the query of its pod resources API while it waits for this device
 // plugin, because its device manager releases its lock during calls of device plugins.
@@ -65,59 +77,95 @@ func asRequest(resource string, r *pluginapi.ContainerPreferredAllocationRequest
 }
 
 // decision has the devices that the controller chose for the container of a request. The field
-// `ids` is nil if the controller chose no devices for the container. The field `others` has the
-// GPUs that the controller chose for other pods.
+// `ids` is nil if the controller chose none, or if they are not available. In this case, the field
+// `taken` has the GPUs that the controller chose for pods that have not ended, and the devices that
+// the kubelet lists for containers. The kubelet can offer a device that it lists for a container: if
+// it answers a query of its pod resources API while it allocates the device, it may later count the
+// device as free.
+// Source: https://github.com/kubernetes/kubernetes/pull/137534
 type decision struct {
-	ids    []string
-	others map[string]bool // GPUs and slices
+	ids   []string
+	taken map[string]bool // GPUs, shares and slices
 }
 
 // decide finds the container of a request, and the devices that the controller chose for it. A
-// nil Decider returns an empty decision. decide takes at most informerDelay.
+// nil Decider returns an empty decision. decide takes at most decideTimeout.
 func (d *Decider) decide(ctx context.Context, r request) decision {
 	if d == nil {
 		return decision{}
 	}
-	ctx, cancel := context.WithTimeout(ctx, informerDelay)
+	ctx, cancel := context.WithTimeout(ctx, decideTimeout)
 	defer cancel()
 	listed, err := d.List(ctx)
+	if err == nil {
+		err = d.Pods.WaitForSync(ctx)
+	}
 	if err != nil {
-		d.Log.Error(err, "cannot determine which pod the kubelet admits; if it gets other GPUs than the controller decided on, the agent rejects it", "resource", r.resource)
+		d.Log.Error(err, "cannot determine which pod the kubelet admits; "+consequence, "resource", r.resource)
 	}
-	for {
-		added := d.Pods.Added()
-		pods := d.Pods.All()
-		for _, a := range candidates(pods, listed, r) {
-			if ids := a.devices(r); ids != nil {
-				d.Log.V(2).Info("chose the decided GPUs", "pod", a.pod.Namespace+"/"+a.pod.Name, "container", a.container, "resource", r.resource, "devices", ids)
-				return decision{ids, decidedExcept(pods, a.pod)}
-			}
-		}
-		if allKnown(pods, listed, r.resource) || !wait(ctx, added) {
-			return decision{nil, decidedExcept(pods, nil)}
+	pods := d.Pods.All()
+	if ids := d.find(pods, listed, r); ids != nil {
+		return decision{ids: ids}
+	}
+	pods = slices.Concat(d.read(ctx, unknown(pods, listed, r.resource)), pods)
+	if ids := d.find(pods, listed, r); ids != nil {
+		return decision{ids: ids}
+	}
+	d.report(pods, listed, r)
+	return decision{taken: taken(pods, listed)}
+}
+
+// report logs the decisions that cannot be carried out because the kubelet does not offer the GPUs.
+func (d *Decider) report(pods []*corev1.Pod, listed []*podresources.PodResources, r request) {
+	for _, c := range candidates(pods, listed, r) {
+		if own := decidedOn(c.pod, c.container); len(own) > 0 {
+			d.Log.Info("the kubelet does not offer the GPUs that the controller decided on; "+consequence,
+				"pod", nameOf(c.pod), "container", c.container, "decided", own, "offered", r.available)
 		}
 	}
 }
 
-// wait waits until the informer adds a pod, and returns false if ctx ends first.
-func wait(ctx context.Context, added <-chan struct{}) bool {
-	select {
-	case <-added:
-		return true
-	case <-ctx.Done():
-		return false
+// find returns the devices that the controller chose for the container of a request. It returns nil
+// if the controller chose none for any container that matches, or if they are not available.
+func (d *Decider) find(pods []*corev1.Pod, listed []*podresources.PodResources, r request) []string {
+	for _, c := range candidates(pods, listed, r) {
+		if ids := c.devices(r); ids != nil {
+			d.Log.V(2).Info("chose the decided GPUs", "pod", nameOf(c.pod), "container", c.container, "resource", r.resource, "devices", ids)
+			return ids
+		}
 	}
+	return nil
 }
 
-// decidedExcept returns the GPUs that the controller chose for pods other than the given pod. It
-// leaves out pods that have ended.
-func decidedExcept(pods []*corev1.Pod, except *corev1.Pod) map[string]bool {
+// read reads pods from the API server. It leaves out pods that this node does not have, such as a
+// static pod without a mirror pod. After an error it reads no further pods.
+func (d *Decider) read(ctx context.Context, names []types.NamespacedName) (pods []*corev1.Pod) {
+	for _, name := range names {
+		pod, err := d.Pods.Read(ctx, name.Namespace, name.Name)
+		if err != nil {
+			d.Log.Error(err, "cannot read a pod that the kubelet may be admitting; "+consequence, "pod", name)
+			return pods
+		}
+		if pod != nil {
+			pods = append(pods, pod)
+		}
+	}
+	return pods
+}
+
+// taken returns the GPUs that the controller chose for pods that have not ended, and the devices of
+// the listed containers.
+func taken(pods []*corev1.Pod, listed []*podresources.PodResources) map[string]bool {
 	all := map[string]bool{}
 	for _, pod := range pods {
-		if pod == except || v1alpha1.Ended(pod) {
-			continue
+		if !v1alpha1.Ended(pod) {
+			for _, id := range decidedOn(pod, "") {
+				all[id] = true
+			}
 		}
-		for _, id := range decidedOn(pod, "") {
+	}
+	for _, pod := range listed {
+		for _, id := range devicesOf(pod).Devices {
 			all[id] = true
 		}
 	}
@@ -154,19 +202,22 @@ func candidates(pods []*corev1.Pod, listed []*podresources.PodResources, r reque
 	return found
 }
 
-// allKnown reports whether the informer already has every pod that the kubelet may be admitting.
-// These are the listed pods that have no devices of the resource yet. If the informer's pod has
-// ended or is being deleted, the listed pod may be a new pod with the same name, which the informer
-// does not have yet. In this case, allKnown returns false.
-func allKnown(pods []*corev1.Pod, listed []*podresources.PodResources, resource string) bool {
+// unknown returns those pods that the kubelet may be admitting and that the informer does not have
+// yet. They are listed and have no devices of the resource. If the informer's pod has ended or is
+// being deleted, the listed pod may be a new pod with the same name, so it is unknown, too.
+func unknown(cached []*corev1.Pod, listed []*podresources.PodResources, resource string) (names []types.NamespacedName) {
 	known := map[types.NamespacedName]bool{}
-	for _, pod := range pods {
+	for _, pod := range cached {
 		known[nameOf(pod)] = !isEnding(pod)
 	}
-	return !slices.ContainsFunc(listed, func(p *podresources.PodResources) bool {
+	for _, p := range listed {
+		name := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
 		holds := slices.ContainsFunc(p.Containers, func(c *podresources.ContainerResources) bool { return holds(p, c.Name, resource) })
-		return !holds && !known[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}]
-	})
+		if !holds && !known[name] {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func nameOf(pod *corev1.Pod) types.NamespacedName {

@@ -3,6 +3,7 @@ package kubelet
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -23,48 +24,58 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// apiServer is a fake of the informer, with the pods of one node.
+// apiServer is a fake of the API server and of the informer, with the pods of one node by name.
 type apiServer struct {
+	answers time.Duration // how long the API server takes to answer
 	sync.Mutex
-	pods    map[string]*corev1.Pod
-	arrived chan struct{}
+	cached, bound map[string]*corev1.Pod // those that the informer has, and those that the API server has
 }
 
+// newAPIServer returns an apiServer with pods that the informer has, too.
 func newAPIServer(pods ...*corev1.Pod) *apiServer {
-	a := &apiServer{pods: map[string]*corev1.Pod{}, arrived: make(chan struct{})}
+	a := &apiServer{cached: map[string]*corev1.Pod{}, bound: map[string]*corev1.Pod{}}
 	for _, pod := range pods {
+		a.bind(pod)
 		a.put(pod)
 	}
 	return a
 }
 
+func (a *apiServer) bind(pod *corev1.Pod) {
+	a.Lock()
+	defer a.Unlock()
+	a.bound[pod.Name] = pod
+}
+
 func (a *apiServer) put(pod *corev1.Pod) {
 	a.Lock()
 	defer a.Unlock()
-	a.pods[pod.Name] = pod
-	close(a.arrived)
-	a.arrived = make(chan struct{})
+	a.cached[pod.Name] = pod
 }
 
 func (a *apiServer) drop(name string) {
 	a.Lock()
 	defer a.Unlock()
-	delete(a.pods, name)
+	delete(a.cached, name)
 }
 
-func (a *apiServer) All() (pods []*corev1.Pod) {
+func (a *apiServer) WaitForSync(context.Context) error { return nil }
+
+func (a *apiServer) All() []*corev1.Pod {
 	a.Lock()
 	defer a.Unlock()
-	for _, pod := range a.pods {
-		pods = append(pods, pod)
+	return slices.Collect(maps.Values(a.cached))
+}
+
+func (a *apiServer) Read(ctx context.Context, _, name string) (*corev1.Pod, error) {
+	select {
+	case <-time.After(a.answers):
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	return pods
-}
-
-func (a *apiServer) Added() <-chan struct{} {
 	a.Lock()
 	defer a.Unlock()
-	return a.arrived
+	return a.bound[name], nil
 }
 
 // decidedPod returns a pod with these containers. The text "main 2 a,b" stands for a container
@@ -139,16 +150,16 @@ func TestDecide(t *testing.T) {
 		listed          []string
 		available, must string
 		count           int
-		want, others    string
+		want, taken     string
 	}{
 		"the only one": {
 			[]*corev1.Pod{decidedPod("p1", "main 2 c,a")}, []string{"p1"}, "a b c", "", 2, "c a", "",
 		},
 		"the one that the kubelet lists": {
-			[]*corev1.Pod{decidedPod("p2", "main 1 a"), decidedPod("q1", "main 1 b")}, []string{"q1"}, "a b c", "", 1, "b", "a",
+			[]*corev1.Pod{decidedPod("p2", "main 1 a"), decidedPod("q1", "main 1 b")}, []string{"q1"}, "a b c", "", 1, "b", "",
 		},
 		"the one that has none yet": {
-			[]*corev1.Pod{decidedPod("p2", "main 1 a"), decidedPod("q1", "main 1 b")}, []string{"p2 main", "q1"}, "b c", "", 1, "b", "a",
+			[]*corev1.Pod{decidedPod("p2", "main 1 a"), decidedPod("q1", "main 1 b")}, []string{"p2 main", "q1"}, "b c", "", 1, "b", "",
 		},
 		"its second container": {
 			[]*corev1.Pod{decidedPod("p1", "main 1 a", "side 1 b")}, []string{"p1 main"}, "b c", "", 1, "b", "",
@@ -157,11 +168,11 @@ func TestDecide(t *testing.T) {
 			[]*corev1.Pod{decidedPod("p1", "main 1 a", "side 2 b,c")}, []string{"p1"}, "a b c", "", 2, "b c", "",
 		},
 		"not one that ended, or is deleted": {
-			[]*corev1.Pod{ended, leaving, decidedPod("p1", "main 1 a")}, []string{"ended9", "leaving9", "p1"}, "a b c", "", 1, "a", "c",
+			[]*corev1.Pod{ended, leaving, decidedPod("p1", "main 1 a")}, []string{"ended9", "leaving9", "p1"}, "a b c", "", 1, "a", "",
 		},
 		"an init container that holds its GPU seems to have none": {
 			[]*corev1.Pod{decidedPod("old9", "init:warm 1 a"), decidedPod("older9", "init:warm 1 b", "main 0"), decidedPod("p1", "main 1 c")},
-			[]string{"old9", "older9", "p1"}, "c d", "", 1, "c", "a b",
+			[]string{"old9", "older9", "p1"}, "c d", "", 1, "c", "",
 		},
 		"an app container after an init container": {
 			[]*corev1.Pod{decidedPod("p1", "init:warm 1 a", "main 2 a,b")}, []string{"p1"}, "a b c", "a", 2, "a b", "",
@@ -175,6 +186,9 @@ func TestDecide(t *testing.T) {
 		"what was decided is not to be had": {
 			[]*corev1.Pod{decidedPod("p1", "main 2 a,b"), decidedPod("q2", "main 1 c")}, []string{"p1"}, "b c d", "", 2, "", "a b c",
 		},
+		"a GPU that the kubelet lists and offers nevertheless": {
+			[]*corev1.Pod{decidedPod("p1", "main 1"), decidedPod("q2", "main 1")}, []string{"p1", "q2 main"}, "held b", "", 1, "", "held",
+		},
 		"no pod is listed": {
 			[]*corev1.Pod{decidedPod("p1", "main 1 a")}, nil, "a b", "", 1, "", "a",
 		},
@@ -185,46 +199,48 @@ func TestDecide(t *testing.T) {
 			if diff := cmp.Diff(tc.want, strings.Join(got.ids, " ")); diff != "" {
 				t.Errorf("decided (-want +got):\n%s", diff)
 			}
-			var others []string
-			for id := range got.others {
-				others = append(others, id)
-			}
-			slices.Sort(others)
-			if diff := cmp.Diff(tc.others, strings.Join(others, " ")); diff != "" {
-				t.Errorf("decided for others (-want +got):\n%s", diff)
+			if diff := cmp.Diff(tc.taken, strings.Join(slices.Sorted(maps.Keys(got.taken)), " ")); diff != "" {
+				t.Errorf("taken (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// TestDecideUnheardOf checks that the method `decide` waits for a pod that the kubelet admits and
-// that the informer does not have yet, but not longer than informerDelay. If the informer has an
-// older pod of the same name, which is being deleted, the method must still wait for the new pod.
+// TestDecideUnheardOf checks that the method `decide` reads from the API server a pod that the
+// kubelet admits and that the informer does not have, and that it waits for the answer, but not
+// longer than decideTimeout. If the informer has an older pod of the same name, which is being
+// deleted, the method must still read the new pod.
 func TestDecideUnheardOf(t *testing.T) {
 	for name, tc := range map[string]struct {
-		before *corev1.Pod
-		after  time.Duration
-		want   []string
+		cached  *corev1.Pod   // what the informer has of p1
+		bound   *corev1.Pod   // what the API server has of p1
+		answers time.Duration // how long the API server takes
+		takes   time.Duration
+		want    []string
 	}{
-		"yet to come":    {nil, 600 * time.Millisecond, []string{"a"}},
-		"comes anew":     {leavingPod("p1", "main 1 c"), 600 * time.Millisecond, []string{"a"}},
-		"comes too late": {nil, 2 * informerDelay, nil},
+		"new":               {nil, decidedPod("p1", "main 1 a"), 0, 0, []string{"a"}},
+		"busy API server":   {nil, decidedPod("p1", "main 1 a"), 3 * time.Second, 3 * time.Second, []string{"a"}},
+		"new, same name":    {leavingPod("p1", "main 1 c"), decidedPod("p1", "main 1 a"), time.Second, time.Second, []string{"a"}},
+		"still being ended": {leavingPod("p1", "main 1 c"), leavingPod("p1", "main 1 c"), 0, 0, nil},
+		"only the kubelet":  {nil, nil, 0, 0, nil},
+		"no answer":         {nil, decidedPod("p1", "main 1 a"), time.Hour, decideTimeout, nil},
+		"known":             {decidedPod("p1", "main 1 a"), nil, time.Hour, 0, []string{"a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				api := newAPIServer(decidedPod("q2", "main 1 b"))
-				if tc.before != nil {
-					api.put(tc.before)
+				if api.answers = tc.answers; tc.cached != nil {
+					api.put(tc.cached)
+				}
+				if tc.bound != nil {
+					api.bind(tc.bound)
 				}
 				d := newDecider(api, func() []*podresources.PodResources { return lists("q2 main", "p1") })
-				time.AfterFunc(300*time.Millisecond, func() { api.put(decidedPod("r3", "main 1 c")) })
-				time.AfterFunc(tc.after, func() { api.put(decidedPod("p1", "main 1 a")) })
 				start := time.Now()
 				got := d.decide(t.Context(), request{whole, []string{"a", "b", "c"}, nil, 1})
-				if diff := cmp.Diff(tc.want, got.ids); diff != "" || time.Since(start) != min(tc.after, informerDelay) {
+				if diff := cmp.Diff(tc.want, got.ids); diff != "" || time.Since(start) != tc.takes {
 					t.Errorf("after %s (-want +got):\n%s", time.Since(start), diff)
 				}
-				time.Sleep(tc.after)
 			})
 		})
 	}
@@ -260,7 +276,7 @@ func TestDecideRace(t *testing.T) {
 		for i := range 300 {
 			a.place(i)
 		}
-		time.Sleep(time.Minute)
+		time.Sleep(3 * time.Minute)
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if len(a.free) != 4 {
@@ -269,10 +285,10 @@ func TestDecideRace(t *testing.T) {
 	})
 }
 
-// soon calls the function `do` (a parameter) after a random time of less than a second.
+// soon calls the function `do` (a parameter) after a random time of less than a minute.
 func (a *admission) soon(do func()) {
 	a.mu.Lock()
-	after := time.Duration(a.random.IntN(900)) * time.Millisecond
+	after := time.Duration(a.random.IntN(60)) * time.Second
 	a.mu.Unlock()
 	time.AfterFunc(after, do)
 }
@@ -291,6 +307,7 @@ func (a *admission) place(i int) {
 		a.free = a.free[count:]
 		a.mu.Unlock()
 		pod := decidedPod(fmt.Sprint("p", i), fmt.Sprintf("main %d %s", count, strings.Join(gpus, ",")))
+		a.api.bind(pod)
 		a.soon(func() { a.api.put(pod) })
 		a.soon(func() { a.queue <- pod })
 		return

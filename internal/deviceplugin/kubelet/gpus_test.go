@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/protobuf/testing/protocmp"
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
+	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
 
 	"github.com/numalet/numalet/internal/testutil/runtest"
 	"github.com/numalet/numalet/pkg/gpu"
@@ -220,6 +221,31 @@ func TestChoose(t *testing.T) {
 				t.Errorf("chosen (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestChooseNotTaken checks that a GPU without a decision by the controller is not one that the
+// kubelet lists for another container, unless there are no others.
+func TestChooseNotTaken(t *testing.T) {
+	g := newGPUs(HandOver{})
+	list := lists("old", "new")
+	list[0].Containers = []*podresources.ContainerResources{{Name: "main", Devices: []*podresources.ContainerDevices{
+		{ResourceName: whole, DeviceIds: []string{"a"}}, {ResourceName: shares, DeviceIds: []string{"b::0"}},
+	}}}
+	g.Decider = newDecider(newAPIServer(decidedPod("old2", "main 1"), decidedPod("new1", "main 1")), func() []*podresources.PodResources { return list })
+	for _, tc := range []struct {
+		resource, available string
+		count               int32
+		want                string
+	}{
+		{whole, "a c", 1, "c"},
+		{whole, "a b", 2, "a b"},
+		{shares, "b::0 b::1", 1, "b::1"},
+	} {
+		got := g.choose(t.Context(), tc.resource, &pluginapi.ContainerPreferredAllocationRequest{AvailableDeviceIDs: strings.Fields(tc.available), AllocationSize: tc.count})
+		if diff := cmp.Diff(tc.want, strings.Join(got, " ")); diff != "" {
+			t.Errorf("%d of %s (-want +got):\n%s", tc.count, tc.available, diff)
+		}
 	}
 }
 

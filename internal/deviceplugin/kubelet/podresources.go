@@ -24,7 +24,7 @@ const maxPodResources = 16 << 20
 // its rate limit. For all clients on the node together, the kubelet answers at most 100 calls of
 // its pod resources API a second, and at most 10 calls at once. The calls of Numalet alone exceed
 // this limit when the kubelet admits several pods with GPUs one after another. Up to four retries
-// take about 0.3 s, which is less than informerDelay.
+// take about 0.3 s, which is less than decideTimeout.
 // Source: https://kubernetes.io/blog/2023/08/23/kubelet-podresources-api-ga/
 const retryLimited = `{"methodConfig": [{"name": [{}], "retryPolicy": {
 	"maxAttempts": 5, "initialBackoff": "0.02s", "maxBackoff": "0.2s", "backoffMultiplier": 2,
