@@ -35,10 +35,15 @@ func TestGPU(t *testing.T) {
 
 // withGPUs installs the fake NVIDIA driver and numalet-nvml, the program that reads the GPUs. It
 // waits until each GPU resource of the node has the given amount. When the test ends, it disables
-// GPUs again, and checks that the agent removes the condition about GPUs from the Node.
+// GPUs again, and checks that the agent removes the condition about GPUs from the Node. If the test
+// has failed, withGPUs first prints the log of the device plugin, which is lost when GPUs are
+// disabled.
 func withGPUs(ctx context.Context, t *testing.T, layout string, want map[string]int64) {
 	t.Helper()
 	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the log of the device plugin:\n%s", numalet(context.Background(), t, "logs", "daemonset/numalet", "-c", "deviceplugin", "--tail=200"))
+		}
 		must(t, cluster.Script(context.Background(), "./gpu/remove"))
 		rollOut(context.Background(), t)
 		removed, cancel := context.WithTimeout(context.Background(), time.Minute)
