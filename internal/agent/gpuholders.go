@@ -111,8 +111,12 @@ func (h *gpuHolders) set(now []v1alpha1.GPUHolder) {
 }
 
 // merge combines two lists of pods with GPUs: the list of the kubelet, and the list of package
-// node. The kubelet may still list ended pods, which merge leaves out. merge keeps ended pods that
-// package node lists, because they may still have processes.
+// node. It keeps pods that have ended. If the kubelet lists devices of such a pod, they are not free
+// for the kubelet yet, and it would fail another pod that needs them (UnexpectedAdmissionError). A
+// pod that the agent has rejected is in this state until the kubelet has stopped its containers. If
+// package node lists an ended pod, the pod may still have processes.
+// Source: isPodInactive in
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/kubelet_pods.go
 func (h *gpuHolders) merge(listed []kubelet.PodDevices) []v1alpha1.GPUHolder {
 	byName := map[string]*corev1.Pod{}
 	for _, pod := range h.pods() {
@@ -134,11 +138,10 @@ func (h *gpuHolders) merge(listed []kubelet.PodDevices) []v1alpha1.GPUHolder {
 	for _, p := range listed {
 		name := p.Namespace + "/" + p.Name
 		one := v1alpha1.GPUHolder{UID: name, Namespace: p.Namespace, Name: p.Name, Devices: h.gpus(p.Devices)}
-		pod := byName[name]
-		if pod != nil {
+		if pod := byName[name]; pod != nil {
 			one.UID = v1alpha1.NodeUID(pod)
 		}
-		if len(one.Devices) > 0 && (pod == nil || !v1alpha1.Ended(pod)) {
+		if len(one.Devices) > 0 {
 			add(one)
 		}
 	}

@@ -44,7 +44,7 @@ func TestGPUHolders(t *testing.T) {
 		"nobody":                     {},
 		"a GPU, a share, a slice":    {listed: []kubelet.PodDevices{listed("a", "g0", "m2", "g1::3")}, want: []v1alpha1.GPUHolder{holder("uid-a", "a", "g0", "g1::3", "m2")}},
 		"other devices":              {listed: []kubelet.PodDevices{listed("a", "numa0-cpu-1")}},
-		"has ended":                  {listed: []kubelet.PodDevices{listed("over", "g0")}},
+		"has ended, still listed":    {listed: []kubelet.PodDevices{listed("over", "g0")}, want: []v1alpha1.GPUHolder{holder("uid-over", "over", "g0")}},
 		"has ended, still has tasks": {created: []v1alpha1.GPUHolder{holder("uid-over", "over", "g0")}, want: []v1alpha1.GPUHolder{holder("uid-over", "over", "g0")}},
 		"unknown to the API server":  {listed: []kubelet.PodDevices{listed("lost", "g0")}, want: []v1alpha1.GPUHolder{holder("ns/lost", "lost", "g0")}},
 		"static":                     {listed: []kubelet.PodDevices{listed("static", "g0")}, want: []v1alpha1.GPUHolder{holder("hash", "static", "g0")}},
