@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -213,17 +212,15 @@ func TestPanicOfOnePod(t *testing.T) {
 	}
 }
 
-// TestRead checks that the method Read asks the API server for a pod that is not in the cache, and
-// only for this pod.
+// TestRead checks that the method Read asks the API server for the pods of the node, even if the
+// cache has none.
 func TestRead(t *testing.T) {
 	a := pod("a", corev1.PodPending)
 	client := fake.NewClientset(a)
 	var asked []string
 	client.PrependReactor("list", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		selector := action.(clienttesting.ListAction).GetListRestrictions().Fields.String()
-		asked = append(asked, action.GetNamespace()+" "+selector)
-		if !strings.Contains(selector, "metadata.name=a") { // the fake API server ignores field selectors
-			return true, &corev1.PodList{}, nil
+		if asked = append(asked, action.(clienttesting.ListAction).GetListRestrictions().Fields.String()); len(asked) > 1 {
+			return true, nil, errors.New("down")
 		}
 		return false, nil, nil
 	})
@@ -231,22 +228,15 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := pods.Read(t.Context(), "default", "a")
-	if diff := cmp.Diff(a, got); err != nil || diff != "" {
+	got, err := pods.Read(t.Context())
+	if diff := cmp.Diff([]*corev1.Pod{a}, got); err != nil || diff != "" {
 		t.Errorf("Read: %v (-want +got):\n%s", err, diff)
 	}
-	if got, err := pods.Read(t.Context(), "default", "b"); err != nil || got != nil {
-		t.Errorf("Read of a pod that is not on the node = %v, %v", got, err)
-	}
-	want := []string{"default metadata.name=a,spec.nodeName=" + node, "default metadata.name=b,spec.nodeName=" + node}
-	if diff := cmp.Diff(want, asked); diff != "" {
-		t.Errorf("requests (-want +got):\n%s", diff)
-	}
-	client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return true, nil, errors.New("down")
-	})
-	if _, err := pods.Read(t.Context(), "default", "a"); err == nil || err.Error() != "read pod default/a from the API server: down" {
+	if _, err := pods.Read(t.Context()); err == nil || err.Error() != "list the pods of this node from the API server: down" {
 		t.Errorf("Read without an API server: %v", err)
+	}
+	if diff := cmp.Diff([]string{"spec.nodeName=" + node, "spec.nodeName=" + node}, asked); diff != "" {
+		t.Errorf("field selectors (-want +got):\n%s", diff)
 	}
 }
 

@@ -187,7 +187,7 @@ func (p *Pods) indexed(index, uid string) []*corev1.Pod {
 // returns false.
 func (p *Pods) Wait(ctx context.Context, known workload.Pod) (*corev1.Pod, bool) {
 	for {
-		added := p.Added()
+		added := p.added()
 		if pod, ok := p.Pod(known); ok {
 			return pod, true
 		}
@@ -209,19 +209,18 @@ func (p *Pods) All() []*corev1.Pod {
 	return pods
 }
 
-// Read returns the latest version of a pod of the node from the API server, not from the cache. It
-// returns nil if the node has no such pod. It sends a list request for this one pod, because the
-// agent has no permission to get pods. For such a request, the API server reads one key of etcd.
-func (p *Pods) Read(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
-	one := fields.AndSelectors(onNode(p.node), fields.OneTermEqualSelector(metav1.ObjectNameField, name))
-	list, err := p.client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{FieldSelector: one.String()})
+// Read returns the node's pods as the API server has them now, in no particular order. All returns
+// the pods in the cache instead, which may be older.
+func (p *Pods) Read(ctx context.Context) ([]*corev1.Pod, error) {
+	list, err := p.client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: onNode(p.node).String()})
 	if err != nil {
-		return nil, fmt.Errorf("read pod %s/%s from the API server: %w", namespace, name, err)
+		return nil, fmt.Errorf("list the pods of this node from the API server: %w", err)
 	}
-	if len(list.Items) == 0 {
-		return nil, nil
+	pods := make([]*corev1.Pod, len(list.Items))
+	for i := range list.Items {
+		pods[i] = &list.Items[i]
 	}
-	return &list.Items[0], nil
+	return pods, nil
 }
 
 // trim removes the managed fields of an object, so that the cache does not store them.
@@ -232,8 +231,8 @@ func trim(obj any) (any, error) {
 	return obj, nil
 }
 
-// Added returns a channel that is closed when the cache receives the next new pod.
-func (p *Pods) Added() <-chan struct{} {
+// added returns a channel that is closed when the cache receives the next new pod.
+func (p *Pods) added() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.mu.added

@@ -27,7 +27,7 @@ func (g *GPUs) choose(ctx context.Context, resource string, r *pluginapi.Contain
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	missing := int(r.AllocationSize) - len(r.MustIncludeDeviceIDs)
-	free := g.free(r, d.taken, missing)
+	free := g.free(r, d, missing)
 	if missing <= 0 || len(free) < missing {
 		return r.MustIncludeDeviceIDs
 	}
@@ -38,21 +38,27 @@ func (g *GPUs) choose(ctx context.Context, resource string, r *pluginapi.Contain
 	return slices.Concat(r.MustIncludeDeviceIDs, packed(v, free, missing))
 }
 
-// free returns the available devices that can still be chosen. It leaves out the devices that are
-// `taken` (see the type decision), unless too few devices would then remain. Callers hold g.mu.
-func (g *GPUs) free(r *pluginapi.ContainerPreferredAllocationRequest, taken map[string]bool, missing int) []string {
-	var free, spare []string
+// free returns the available devices that can still be chosen. It leaves out the devices that the
+// decision says to avoid, unless too few devices would then remain. Devices that containers hold come
+// last: with a GPU that the controller chose for another pod, at most a pod is rejected, but with a
+// GPU that another container holds, two containers would use it. Callers hold g.mu.
+func (g *GPUs) free(r *pluginapi.ContainerPreferredAllocationRequest, d decision, missing int) []string {
+	var free, others, held []string
 	for _, id := range r.AvailableDeviceIDs {
 		switch {
 		case slices.Contains(r.MustIncludeDeviceIDs, id) || g.conflicts(id):
-		case taken[id] || taken[v1alpha1.GPUOf(id)]:
-			spare = append(spare, id)
+		case d.held[id]:
+			held = append(held, id)
+		case d.others[v1alpha1.GPUOf(id)]:
+			others = append(others, id)
 		default:
 			free = append(free, id)
 		}
 	}
-	if len(free) < missing {
-		return append(free, spare...)
+	for _, worse := range [][]string{others, held} {
+		if len(free) < missing {
+			free = append(free, worse...)
+		}
 	}
 	return free
 }

@@ -23,15 +23,12 @@ const decideTimeout = 5 * time.Second
 // the controller chose.
 const consequence = "if the pod gets other GPUs than the controller decided on, the agent rejects it"
 
-// Pods is the informer's cache of this node's pods, which is behind the API server.
+// Pods is the informer's cache of this node's pods, which may be behind the API server.
 type Pods interface {
-	// WaitForSync waits until the cache has the first list of pods, or returns an error if ctx ends
-	// first.
-	WaitForSync(ctx context.Context) error
+	// All returns the pods in the cache.
 	All() []*corev1.Pod
-	// Read returns the latest version of a pod from the API server, not from the cache. It returns nil
-	// if this node has no such pod.
-	Read(ctx context.Context, namespace, name string) (*corev1.Pod, error)
+	// Read returns the node's pods as the API server has them now.
+	Read(ctx context.Context) ([]*corev1.Pod, error)
 }
 
 // Decider finds the GPUs that the controller chose for the container that the kubelet is admitting.
@@ -45,8 +42,11 @@ type Pods interface {
 //
 // The kubelet and the informer both watch the API server, and the kubelet may see a pod first. On a
 // busy node, the informer may be seconds behind, and longer while it connects to the API server
-// again. So Decider reads a listed pod that the informer does not have from the API server. It does
-// not wait for the informer instead, because nobody can say how long that takes.
+// again. So if the kubelet lists a pod that the informer does not have, Decider reads the node's pods
+// from the API server. It does not wait for the informer instead, because nobody can say how long
+// that takes. The kubelet does not tell the UIDs of its pods. So Decider cannot see that a pod was
+// deleted without a grace period and created again with the same name, until the informer has seen
+// it.
 //
 // The kubelet can answer the query of its pod resources API while it waits for this device
 // plugin, because its device manager releases its lock during calls of device plugins.
@@ -77,15 +77,17 @@ func asRequest(resource string, r *pluginapi.ContainerPreferredAllocationRequest
 }
 
 // decision has the devices that the controller chose for the container of a request. The field
-// `ids` is nil if the controller chose none, or if they are not available. In this case, the field
-// `taken` has the GPUs that the controller chose for pods that have not ended, and the devices that
-// the kubelet lists for containers. The kubelet can offer a device that it lists for a container: if
-// it answers a query of its pod resources API while it allocates the device, it may later count the
-// device as free.
-// Source: https://github.com/kubernetes/kubernetes/pull/137534
+// `ids` is nil if the controller chose none, or if they are not available. In this case, the other
+// fields have devices that choose must avoid.
 type decision struct {
-	ids   []string
-	taken map[string]bool // GPUs, shares and slices
+	ids []string
+	// others has the GPUs that the controller chose for pods that have not ended.
+	others map[string]bool
+	// held has the GPUs, shares and slices that the kubelet lists for containers. The kubelet can
+	// offer such a device nevertheless: if it answers a query of its pod resources API while it
+	// allocates the device, it may later count the device as free.
+	// Source: https://github.com/kubernetes/kubernetes/pull/137534
+	held map[string]bool
 }
 
 // decide finds the container of a request, and the devices that the controller chose for it. A
@@ -97,9 +99,6 @@ func (d *Decider) decide(ctx context.Context, r request) decision {
 	ctx, cancel := context.WithTimeout(ctx, decideTimeout)
 	defer cancel()
 	listed, err := d.List(ctx)
-	if err == nil {
-		err = d.Pods.WaitForSync(ctx)
-	}
 	if err != nil {
 		d.Log.Error(err, "cannot determine which pod the kubelet admits; "+consequence, "resource", r.resource)
 	}
@@ -107,18 +106,25 @@ func (d *Decider) decide(ctx context.Context, r request) decision {
 	if ids := d.find(pods, listed, r); ids != nil {
 		return decision{ids: ids}
 	}
-	pods = slices.Concat(d.read(ctx, unknown(pods, listed, r.resource)), pods)
-	if ids := d.find(pods, listed, r); ids != nil {
-		return decision{ids: ids}
+	if !allKnown(pods, listed, r.resource) {
+		if read, err := d.Pods.Read(ctx); err == nil {
+			pods = read
+		} else {
+			d.Log.Error(err, "cannot read the pod that the kubelet admits; "+consequence, "resource", r.resource)
+		}
+		if ids := d.find(pods, listed, r); ids != nil {
+			return decision{ids: ids}
+		}
 	}
 	d.report(pods, listed, r)
-	return decision{taken: taken(pods, listed)}
+	return decision{others: decided(pods), held: held(listed)}
 }
 
-// report logs the decisions that cannot be carried out because the kubelet does not offer the GPUs.
+// report logs the decisions for pending pods that cannot be carried out because the kubelet does not
+// offer the GPUs.
 func (d *Decider) report(pods []*corev1.Pod, listed []*podresources.PodResources, r request) {
 	for _, c := range candidates(pods, listed, r) {
-		if own := decidedOn(c.pod, c.container); len(own) > 0 {
+		if own := decidedOn(c.pod, c.container); len(own) > 0 && c.pod.Status.Phase == corev1.PodPending {
 			d.Log.Info("the kubelet does not offer the GPUs that the controller decided on; "+consequence,
 				"pod", nameOf(c.pod), "container", c.container, "decided", own, "offered", r.available)
 		}
@@ -137,25 +143,8 @@ func (d *Decider) find(pods []*corev1.Pod, listed []*podresources.PodResources, 
 	return nil
 }
 
-// read reads pods from the API server. It leaves out pods that this node does not have, such as a
-// static pod without a mirror pod. After an error it reads no further pods.
-func (d *Decider) read(ctx context.Context, names []types.NamespacedName) (pods []*corev1.Pod) {
-	for _, name := range names {
-		pod, err := d.Pods.Read(ctx, name.Namespace, name.Name)
-		if err != nil {
-			d.Log.Error(err, "cannot read a pod that the kubelet may be admitting; "+consequence, "pod", name)
-			return pods
-		}
-		if pod != nil {
-			pods = append(pods, pod)
-		}
-	}
-	return pods
-}
-
-// taken returns the GPUs that the controller chose for pods that have not ended, and the devices of
-// the listed containers.
-func taken(pods []*corev1.Pod, listed []*podresources.PodResources) map[string]bool {
+// decided returns the GPUs that the controller chose for pods that have not ended.
+func decided(pods []*corev1.Pod) map[string]bool {
 	all := map[string]bool{}
 	for _, pod := range pods {
 		if !v1alpha1.Ended(pod) {
@@ -164,6 +153,12 @@ func taken(pods []*corev1.Pod, listed []*podresources.PodResources) map[string]b
 			}
 		}
 	}
+	return all
+}
+
+// held returns the devices of the listed containers.
+func held(listed []*podresources.PodResources) map[string]bool {
+	all := map[string]bool{}
 	for _, pod := range listed {
 		for _, id := range devicesOf(pod).Devices {
 			all[id] = true
@@ -202,22 +197,20 @@ func candidates(pods []*corev1.Pod, listed []*podresources.PodResources, r reque
 	return found
 }
 
-// unknown returns those pods that the kubelet may be admitting and that the informer does not have
-// yet. They are listed and have no devices of the resource. If the informer's pod has ended or is
-// being deleted, the listed pod may be a new pod with the same name, so it is unknown, too.
-func unknown(cached []*corev1.Pod, listed []*podresources.PodResources, resource string) (names []types.NamespacedName) {
-	known := map[types.NamespacedName]bool{}
-	for _, pod := range cached {
-		known[nameOf(pod)] = !isEnding(pod)
+// allKnown reports whether the informer already has every pod that the kubelet may be admitting. If
+// the informer's pod has ended or is being deleted, the listed pod may be a new pod with the same
+// name, which the informer does not have yet. In this case, allKnown returns false, unless the listed
+// pod has devices of the resource, because then it is probably the old pod.
+func allKnown(pods []*corev1.Pod, listed []*podresources.PodResources, resource string) bool {
+	ending := map[types.NamespacedName]bool{}
+	for _, pod := range pods {
+		ending[nameOf(pod)] = isEnding(pod)
 	}
-	for _, p := range listed {
-		name := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
+	return !slices.ContainsFunc(listed, func(p *podresources.PodResources) bool {
 		holds := slices.ContainsFunc(p.Containers, func(c *podresources.ContainerResources) bool { return holds(p, c.Name, resource) })
-		if !holds && !known[name] {
-			names = append(names, name)
-		}
-	}
-	return names
+		ending, known := ending[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}]
+		return !known || ending && !holds
+	})
 }
 
 func nameOf(pod *corev1.Pod) types.NamespacedName {

@@ -53,13 +53,18 @@ func (a *apiServer) put(pod *corev1.Pod) {
 	a.cached[pod.Name] = pod
 }
 
+// end removes a pod from the API server only.
+func (a *apiServer) end(name string) {
+	a.Lock()
+	defer a.Unlock()
+	delete(a.bound, name)
+}
+
 func (a *apiServer) drop(name string) {
 	a.Lock()
 	defer a.Unlock()
 	delete(a.cached, name)
 }
-
-func (a *apiServer) WaitForSync(context.Context) error { return nil }
 
 func (a *apiServer) All() []*corev1.Pod {
 	a.Lock()
@@ -67,7 +72,7 @@ func (a *apiServer) All() []*corev1.Pod {
 	return slices.Collect(maps.Values(a.cached))
 }
 
-func (a *apiServer) Read(ctx context.Context, _, name string) (*corev1.Pod, error) {
+func (a *apiServer) Read(ctx context.Context) ([]*corev1.Pod, error) {
 	select {
 	case <-time.After(a.answers):
 	case <-ctx.Done():
@@ -75,7 +80,7 @@ func (a *apiServer) Read(ctx context.Context, _, name string) (*corev1.Pod, erro
 	}
 	a.Lock()
 	defer a.Unlock()
-	return a.bound[name], nil
+	return slices.Collect(maps.Values(a.bound)), nil
 }
 
 // decidedPod returns a pod with these containers. The text "main 2 a,b" stands for a container
@@ -150,7 +155,7 @@ func TestDecide(t *testing.T) {
 		listed          []string
 		available, must string
 		count           int
-		want, taken     string
+		want, avoid     string
 	}{
 		"the only one": {
 			[]*corev1.Pod{decidedPod("p1", "main 2 c,a")}, []string{"p1"}, "a b c", "", 2, "c a", "",
@@ -187,7 +192,7 @@ func TestDecide(t *testing.T) {
 			[]*corev1.Pod{decidedPod("p1", "main 2 a,b"), decidedPod("q2", "main 1 c")}, []string{"p1"}, "b c d", "", 2, "", "a b c",
 		},
 		"a GPU that the kubelet lists and offers nevertheless": {
-			[]*corev1.Pod{decidedPod("p1", "main 1"), decidedPod("q2", "main 1")}, []string{"p1", "q2 main"}, "held b", "", 1, "", "held",
+			[]*corev1.Pod{decidedPod("p1", "main 1"), decidedPod("q2", "main 1")}, []string{"p1", "q2 main"}, "held b", "", 1, "", "held by held",
 		},
 		"no pod is listed": {
 			[]*corev1.Pod{decidedPod("p1", "main 1 a")}, nil, "a b", "", 1, "", "a",
@@ -199,43 +204,52 @@ func TestDecide(t *testing.T) {
 			if diff := cmp.Diff(tc.want, strings.Join(got.ids, " ")); diff != "" {
 				t.Errorf("decided (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(tc.taken, strings.Join(slices.Sorted(maps.Keys(got.taken)), " ")); diff != "" {
-				t.Errorf("taken (-want +got):\n%s", diff)
+			avoid := slices.Sorted(maps.Keys(got.others))
+			for id := range got.held {
+				avoid = append(avoid, "held by "+id)
+			}
+			if diff := cmp.Diff(tc.avoid, strings.Join(avoid, " ")); diff != "" {
+				t.Errorf("avoid (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// TestDecideUnheardOf checks that the method `decide` reads from the API server a pod that the
-// kubelet admits and that the informer does not have, and that it waits for the answer, but not
+// TestDecideUnheardOf checks that the method `decide` reads the pods from the API server if the
+// kubelet lists a pod that the informer does not have, and that it waits for the answer, but not
 // longer than decideTimeout. If the informer has an older pod of the same name, which is being
-// deleted, the method must still read the new pod.
+// deleted, the method must still find the new pod.
 func TestDecideUnheardOf(t *testing.T) {
+	p1 := decidedPod("p1", "main 1 a", "side 1 b")
 	for name, tc := range map[string]struct {
-		cached  *corev1.Pod   // what the informer has of p1
-		bound   *corev1.Pod   // what the API server has of p1
+		cached  *corev1.Pod   // p1 in the informer
+		bound   *corev1.Pod   // p1 in the API server
+		listed  string        // p1 in the kubelet
 		answers time.Duration // how long the API server takes
 		takes   time.Duration
 		want    []string
 	}{
-		"new":               {nil, decidedPod("p1", "main 1 a"), 0, 0, []string{"a"}},
-		"busy API server":   {nil, decidedPod("p1", "main 1 a"), 3 * time.Second, 3 * time.Second, []string{"a"}},
-		"new, same name":    {leavingPod("p1", "main 1 c"), decidedPod("p1", "main 1 a"), time.Second, time.Second, []string{"a"}},
-		"still being ended": {leavingPod("p1", "main 1 c"), leavingPod("p1", "main 1 c"), 0, 0, nil},
-		"only the kubelet":  {nil, nil, 0, 0, nil},
-		"no answer":         {nil, decidedPod("p1", "main 1 a"), time.Hour, decideTimeout, nil},
-		"known":             {decidedPod("p1", "main 1 a"), nil, time.Hour, 0, []string{"a"}},
+		"new":                   {nil, p1, "p1", 0, 0, []string{"a"}},
+		"new, second container": {nil, p1, "p1 main", 0, 0, []string{"b"}},
+		"busy API server":       {nil, p1, "p1", 3 * time.Second, 3 * time.Second, []string{"a"}},
+		"no answer":             {nil, p1, "p1", time.Hour, decideTimeout, nil},
+		"new, same name":        {leavingPod("p1", "main 1 c"), p1, "p1", time.Second, time.Second, []string{"a"}},
+		"being deleted":         {leavingPod("p1", "main 1 c"), leavingPod("p1", "main 1 c"), "p1", time.Second, time.Second, nil},
+		"deleted, holds a GPU":  {leavingPod("p1", "main 1 c"), nil, "p1 main", time.Hour, 0, nil},
+		"only the kubelet":      {nil, nil, "p1", time.Second, time.Second, nil},
+		"known":                 {p1, nil, "p1", time.Hour, 0, []string{"a"}},
+		"known, not decided":    {decidedPod("p1", "main 1"), nil, "p1", time.Hour, 0, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				api := newAPIServer(decidedPod("q2", "main 1 b"))
+				api := newAPIServer(decidedPod("q2", "main 1 d"))
 				if api.answers = tc.answers; tc.cached != nil {
 					api.put(tc.cached)
 				}
 				if tc.bound != nil {
 					api.bind(tc.bound)
 				}
-				d := newDecider(api, func() []*podresources.PodResources { return lists("q2 main", "p1") })
+				d := newDecider(api, func() []*podresources.PodResources { return lists("q2 main", tc.listed) })
 				start := time.Now()
 				got := d.decide(t.Context(), request{whole, []string{"a", "b", "c"}, nil, 1})
 				if diff := cmp.Diff(tc.want, got.ids); diff != "" || time.Since(start) != tc.takes {
@@ -369,5 +383,6 @@ func (a *admission) end(pod *corev1.Pod, gpus []string) {
 	}
 	a.free = append(a.free, gpus...)
 	a.mu.Unlock()
+	a.api.end(pod.Name)
 	a.soon(func() { a.api.drop(pod.Name) })
 }

@@ -224,23 +224,27 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestChooseNotTaken checks that a GPU without a decision by the controller is not one that the
-// kubelet lists for another container, unless there are no others.
-func TestChooseNotTaken(t *testing.T) {
+// TestChooseAvoids checks the order in which GPUs are chosen for a container for which the controller
+// chose none: first free GPUs, then those that the controller chose for another pod, and last those
+// that the kubelet lists for another container and offers nevertheless.
+func TestChooseAvoids(t *testing.T) {
 	g := newGPUs(HandOver{})
 	list := lists("old", "new")
 	list[0].Containers = []*podresources.ContainerResources{{Name: "main", Devices: []*podresources.ContainerDevices{
 		{ResourceName: whole, DeviceIds: []string{"a"}}, {ResourceName: shares, DeviceIds: []string{"b::0"}},
 	}}}
-	g.Decider = newDecider(newAPIServer(decidedPod("old2", "main 1"), decidedPod("new1", "main 1")), func() []*podresources.PodResources { return list })
+	api := newAPIServer(decidedPod("old2", "main 1"), decidedPod("new1", "main 1"), decidedPod("next1", "main 1 b"))
+	g.Decider = newDecider(api, func() []*podresources.PodResources { return list })
 	for _, tc := range []struct {
 		resource, available string
 		count               int32
 		want                string
 	}{
-		{whole, "a c", 1, "c"},
+		{whole, "a b d", 1, "d"},
+		{whole, "a b", 1, "b"},
+		{whole, "a b d", 2, "b d"},
 		{whole, "a b", 2, "a b"},
-		{shares, "b::0 b::1", 1, "b::1"},
+		{shares, "d::0 b::0 b::1", 2, "b::1 d::0"},
 	} {
 		got := g.choose(t.Context(), tc.resource, &pluginapi.ContainerPreferredAllocationRequest{AvailableDeviceIDs: strings.Fields(tc.available), AllocationSize: tc.count})
 		if diff := cmp.Diff(tc.want, strings.Join(got, " ")); diff != "" {
