@@ -76,7 +76,7 @@ func (h *gpuHolders) latest() []v1alpha1.GPUHolder {
 }
 
 // run regularly reads which pods hold GPUs, until ctx ends. While the kubelet does not answer, it
-// uses the last list that the kubelet sent.
+// uses the last list that the kubelet sent, without the pods that have ended.
 func (h *gpuHolders) run(ctx context.Context) error {
 	ticker := time.NewTicker(holdersInterval)
 	defer ticker.Stop()
@@ -84,12 +84,13 @@ func (h *gpuHolders) run(ctx context.Context) error {
 	failed := false
 	for {
 		now, err := h.list(ctx)
-		if err == nil {
-			listed = now
-		} else if !failed {
+		if err != nil {
+			now = h.withoutEnded(listed)
+		}
+		if err != nil && !failed {
 			logr.FromContextOrDiscard(ctx).Error(err, "cannot list which pods hold GPUs; the NodeTopology may lack some until the kubelet answers")
 		}
-		failed = err != nil
+		listed, failed = now, err != nil
 		h.set(h.merge(listed))
 		select {
 		case <-ctx.Done():
@@ -149,6 +150,15 @@ func (h *gpuHolders) merge(listed []kubelet.PodDevices) []v1alpha1.GPUHolder {
 		add(one)
 	}
 	return slices.SortedFunc(maps.Values(byUID), func(a, b v1alpha1.GPUHolder) int { return cmp.Compare(a.UID, b.UID) })
+}
+
+// withoutEnded returns the listed pods that have not ended as far as the API server has told.
+func (h *gpuHolders) withoutEnded(listed []kubelet.PodDevices) []kubelet.PodDevices {
+	ended := map[string]bool{}
+	for _, pod := range h.pods() {
+		ended[pod.Namespace+"/"+pod.Name] = v1alpha1.Ended(pod)
+	}
+	return slices.DeleteFunc(slices.Clone(listed), func(p kubelet.PodDevices) bool { return ended[p.Namespace+"/"+p.Name] })
 }
 
 // gpus filters device IDs: it returns only the IDs of the node's GPUs.

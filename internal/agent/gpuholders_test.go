@@ -1,7 +1,11 @@
 package agent
 
 import (
+	"context"
+	"errors"
+	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -64,4 +68,51 @@ func TestGPUHolders(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestGPUHoldersWithoutKubelet checks the holders while the kubelet does not answer: those of its
+// last list, without a pod that has ended since.
+func TestGPUHoldersWithoutKubelet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		phase, answer := corev1.PodRunning, error(nil)
+		h := &gpuHolders{
+			list: func(context.Context) ([]kubelet.PodDevices, error) {
+				return []kubelet.PodDevices{{Namespace: "ns", Name: "a", Devices: []string{"g0"}}, {Namespace: "ns", Name: "b", Devices: []string{"g1"}}}, answer
+			},
+			created: func() []v1alpha1.GPUHolder { return nil },
+			pods: func() []*corev1.Pod {
+				return []*corev1.Pod{
+					{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a", UID: "a"}, Status: corev1.PodStatus{Phase: phase}},
+					{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "b", UID: "b"}},
+				}
+			},
+			known:   func() *gpu.Inventory { return &gpu.Inventory{GPUs: []gpu.GPU{{UUID: "g0"}, {UUID: "g1"}}} },
+			changed: func() {}, wake: make(chan struct{}, 1),
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { _ = h.run(ctx) }()
+		for _, step := range []struct {
+			phase  corev1.PodPhase
+			answer error
+			want   string
+		}{
+			{corev1.PodRunning, nil, "a b"},
+			{corev1.PodFailed, nil, "a b"},
+			{corev1.PodRunning, errors.New("busy"), "a b"},
+			{corev1.PodFailed, errors.New("busy"), "b"},
+			{corev1.PodFailed, nil, "a b"},
+		} {
+			phase, answer = step.phase, step.answer
+			h.notify()
+			synctest.Wait()
+			var got []string
+			for _, holder := range h.latest() {
+				got = append(got, holder.Name)
+			}
+			if diff := cmp.Diff(step.want, strings.Join(got, " ")); diff != "" {
+				t.Errorf("%+v (-want +got):\n%s", step, diff)
+			}
+		}
+	})
 }

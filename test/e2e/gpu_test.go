@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"os/exec"
 	"testing"
 	"time"
 
@@ -42,7 +43,8 @@ func withGPUs(ctx context.Context, t *testing.T, layout string, want map[string]
 	t.Helper()
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("the log of the device plugin:\n%s", numalet(context.Background(), t, "logs", "daemonset/numalet", "-c", "deviceplugin", "--tail=200"))
+			out, err := exec.Command("kubectl", "--namespace", system, "logs", "daemonset/numalet", "-c", "deviceplugin", "--tail=200").CombinedOutput() // the function numalet would end this cleanup after an error
+			t.Logf("the log of the device plugin (%v):\n%s", err, out)
 		}
 		must(t, cluster.Script(context.Background(), "./gpu/remove"))
 		rollOut(context.Background(), t)

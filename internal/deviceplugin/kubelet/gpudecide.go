@@ -102,11 +102,13 @@ func (d *Decider) decide(ctx context.Context, r request) decision {
 	if err != nil {
 		d.Log.Error(err, "cannot determine which pod the kubelet admits; "+consequence, "resource", r.resource)
 	}
+	held := held(listed)
+	r.available = slices.DeleteFunc(slices.Clone(r.available), func(id string) bool { return held[id] })
 	pods := d.Pods.All()
 	if ids := d.find(pods, listed, r); ids != nil {
 		return decision{ids: ids}
 	}
-	if !allKnown(pods, listed, r.resource) {
+	if !allKnown(pods, listed) {
 		if read, err := d.Pods.Read(ctx); err == nil {
 			pods = read
 		} else {
@@ -117,14 +119,16 @@ func (d *Decider) decide(ctx context.Context, r request) decision {
 		}
 	}
 	d.report(pods, listed, r)
-	return decision{others: decided(pods), held: held(listed)}
+	return decision{others: decided(pods), held: held}
 }
 
 // report logs the decisions for pending pods that cannot be carried out because the kubelet does not
-// offer the GPUs.
+// offer the GPUs. It leaves out init containers, which may already have their GPUs, because the
+// kubelet does not list these.
 func (d *Decider) report(pods []*corev1.Pod, listed []*podresources.PodResources, r request) {
 	for _, c := range candidates(pods, listed, r) {
-		if own := decidedOn(c.pod, c.container); len(own) > 0 && c.pod.Status.Phase == corev1.PodPending {
+		isInit := slices.ContainsFunc(c.pod.Spec.InitContainers, func(i corev1.Container) bool { return i.Name == c.container })
+		if own := decidedOn(c.pod, c.container); len(own) > 0 && !isInit && c.pod.Status.Phase == corev1.PodPending {
 			d.Log.Info("the kubelet does not offer the GPUs that the controller decided on; "+consequence,
 				"pod", nameOf(c.pod), "container", c.container, "decided", own, "offered", r.available)
 		}
@@ -199,17 +203,14 @@ func candidates(pods []*corev1.Pod, listed []*podresources.PodResources, r reque
 
 // allKnown reports whether the informer already has every pod that the kubelet may be admitting. If
 // the informer's pod has ended or is being deleted, the listed pod may be a new pod with the same
-// name, which the informer does not have yet. In this case, allKnown returns false, unless the listed
-// pod has devices of the resource, because then it is probably the old pod.
-func allKnown(pods []*corev1.Pod, listed []*podresources.PodResources, resource string) bool {
-	ending := map[types.NamespacedName]bool{}
+// name, which the informer does not have yet. In this case, allKnown returns false.
+func allKnown(pods []*corev1.Pod, listed []*podresources.PodResources) bool {
+	known := map[types.NamespacedName]bool{}
 	for _, pod := range pods {
-		ending[nameOf(pod)] = isEnding(pod)
+		known[nameOf(pod)] = !isEnding(pod)
 	}
 	return !slices.ContainsFunc(listed, func(p *podresources.PodResources) bool {
-		holds := slices.ContainsFunc(p.Containers, func(c *podresources.ContainerResources) bool { return holds(p, c.Name, resource) })
-		ending, known := ending[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}]
-		return !known || ending && !holds
+		return !known[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}]
 	})
 }
 

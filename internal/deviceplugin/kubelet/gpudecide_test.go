@@ -194,6 +194,9 @@ func TestDecide(t *testing.T) {
 		"a GPU that the kubelet lists and offers nevertheless": {
 			[]*corev1.Pod{decidedPod("p1", "main 1"), decidedPod("q2", "main 1")}, []string{"p1", "q2 main"}, "held b", "", 1, "", "held by held",
 		},
+		"a GPU that another pod was to have, and that the kubelet lists and offers nevertheless": {
+			[]*corev1.Pod{decidedPod("old9", "init:warm 1 a", "main 2 a,held"), decidedPod("q1", "main 1")}, []string{"old9 main", "q1"}, "held b", "", 1, "", "a held held by held",
+		},
 		"no pod is listed": {
 			[]*corev1.Pod{decidedPod("p1", "main 1 a")}, nil, "a b", "", 1, "", "a",
 		},
@@ -229,16 +232,16 @@ func TestDecideUnheardOf(t *testing.T) {
 		takes   time.Duration
 		want    []string
 	}{
-		"new":                   {nil, p1, "p1", 0, 0, []string{"a"}},
-		"new, second container": {nil, p1, "p1 main", 0, 0, []string{"b"}},
-		"busy API server":       {nil, p1, "p1", 3 * time.Second, 3 * time.Second, []string{"a"}},
-		"no answer":             {nil, p1, "p1", time.Hour, decideTimeout, nil},
-		"new, same name":        {leavingPod("p1", "main 1 c"), p1, "p1", time.Second, time.Second, []string{"a"}},
-		"being deleted":         {leavingPod("p1", "main 1 c"), leavingPod("p1", "main 1 c"), "p1", time.Second, time.Second, nil},
-		"deleted, holds a GPU":  {leavingPod("p1", "main 1 c"), nil, "p1 main", time.Hour, 0, nil},
-		"only the kubelet":      {nil, nil, "p1", time.Second, time.Second, nil},
-		"known":                 {p1, nil, "p1", time.Hour, 0, []string{"a"}},
-		"known, not decided":    {decidedPod("p1", "main 1"), nil, "p1", time.Hour, 0, nil},
+		"new":                         {nil, p1, "p1", 0, 0, []string{"a"}},
+		"new, second container":       {nil, p1, "p1 main", 0, 0, []string{"b"}},
+		"busy API server":             {nil, p1, "p1", 3 * time.Second, 3 * time.Second, []string{"a"}},
+		"no answer":                   {nil, p1, "p1", time.Hour, decideTimeout, nil},
+		"new, same name":              {leavingPod("p1", "main 1 c"), p1, "p1", time.Second, time.Second, []string{"a"}},
+		"being deleted":               {leavingPod("p1", "main 1 c"), leavingPod("p1", "main 1 c"), "p1", time.Second, time.Second, nil},
+		"same name, second container": {leavingPod("p1", "main 1 c"), p1, "p1 main", time.Second, time.Second, []string{"b"}},
+		"only the kubelet":            {nil, nil, "p1", time.Second, time.Second, nil},
+		"known":                       {p1, nil, "p1", time.Hour, 0, []string{"a"}},
+		"known, not decided":          {decidedPod("p1", "main 1"), nil, "p1", time.Hour, 0, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
