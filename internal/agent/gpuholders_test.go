@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -73,16 +74,22 @@ func TestGPUHolders(t *testing.T) {
 // TestGPUHoldersWithoutKubelet checks the holders while the kubelet does not answer: those of its
 // last list, without a pod that has ended since.
 func TestGPUHoldersWithoutKubelet(t *testing.T) {
+	type step struct {
+		phase corev1.PodPhase // of pod a
+		err   error           // of the kubelet
+		want  string
+	}
 	synctest.Test(t, func(t *testing.T) {
-		phase, answer := corev1.PodRunning, error(nil)
+		var now atomic.Pointer[step]
+		now.Store(&step{})
 		h := &gpuHolders{
 			list: func(context.Context) ([]kubelet.PodDevices, error) {
-				return []kubelet.PodDevices{{Namespace: "ns", Name: "a", Devices: []string{"g0"}}, {Namespace: "ns", Name: "b", Devices: []string{"g1"}}}, answer
+				return []kubelet.PodDevices{{Namespace: "ns", Name: "a", Devices: []string{"g0"}}, {Namespace: "ns", Name: "b", Devices: []string{"g1"}}}, now.Load().err
 			},
 			created: func() []v1alpha1.GPUHolder { return nil },
 			pods: func() []*corev1.Pod {
 				return []*corev1.Pod{
-					{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a", UID: "a"}, Status: corev1.PodStatus{Phase: phase}},
+					{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a", UID: "a"}, Status: corev1.PodStatus{Phase: now.Load().phase}},
 					{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "b", UID: "b"}},
 				}
 			},
@@ -92,26 +99,23 @@ func TestGPUHoldersWithoutKubelet(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go func() { _ = h.run(ctx) }()
-		for _, step := range []struct {
-			phase  corev1.PodPhase
-			answer error
-			want   string
-		}{
+		busy := errors.New("busy")
+		for _, s := range []step{
 			{corev1.PodRunning, nil, "a b"},
 			{corev1.PodFailed, nil, "a b"},
-			{corev1.PodRunning, errors.New("busy"), "a b"},
-			{corev1.PodFailed, errors.New("busy"), "b"},
+			{corev1.PodRunning, busy, "a b"},
+			{corev1.PodFailed, busy, "b"},
 			{corev1.PodFailed, nil, "a b"},
 		} {
-			phase, answer = step.phase, step.answer
+			now.Store(&s)
 			h.notify()
 			synctest.Wait()
 			var got []string
 			for _, holder := range h.latest() {
 				got = append(got, holder.Name)
 			}
-			if diff := cmp.Diff(step.want, strings.Join(got, " ")); diff != "" {
-				t.Errorf("%+v (-want +got):\n%s", step, diff)
+			if diff := cmp.Diff(s.want, strings.Join(got, " ")); diff != "" {
+				t.Errorf("%s, %v (-want +got):\n%s", s.phase, s.err, diff)
 			}
 		}
 	})
