@@ -42,6 +42,7 @@ func (g *gpus) report(now *gpu.Inventory, warn func(message string)) {
 
 // gpusChanged is called when numalet-nvml has sent a new inventory.
 func (a *agent) gpusChanged() {
+	a.holders.notify() // before the next line, because the NodeTopology must not have GPUs that seem to be free
 	a.cluster.notify()
 	a.gpuHealth.notify()
 	a.gpus.report(a.gpus.latest(), func(message string) {

@@ -21,6 +21,10 @@ import (
 // devices. If a pod changes, the agent asks the kubelet earlier.
 const holdersInterval = 2 * time.Second
 
+// holdersPause is the shortest time between two such requests. The kubelet limits the requests of all
+// clients on the node together, and the device plugin must get its answers while pods are admitted.
+const holdersPause = 100 * time.Millisecond
+
 // gpuHolders finds out which pods hold the node's GPUs. It has two sources. The first is the
 // kubelet, which lists the devices of a pod's app containers and sidecars as soon as it admits the
 // pod. The kubelet does not list the devices of init containers that are not sidecars. The second
@@ -75,8 +79,7 @@ func (h *gpuHolders) latest() []v1alpha1.GPUHolder {
 	return h.mu.latest
 }
 
-// run regularly reads which pods hold GPUs, until ctx ends. While the kubelet does not answer, it
-// uses the last list that the kubelet sent, without the pods that have ended.
+// run regularly reads which pods hold GPUs, until ctx ends.
 func (h *gpuHolders) run(ctx context.Context) error {
 	ticker := time.NewTicker(holdersInterval)
 	defer ticker.Stop()
@@ -84,14 +87,17 @@ func (h *gpuHolders) run(ctx context.Context) error {
 	failed := false
 	for {
 		now, err := h.list(ctx)
-		if err != nil {
-			now = h.withoutEnded(listed)
-		}
 		if err != nil && !failed {
 			logr.FromContextOrDiscard(ctx).Error(err, "cannot list which pods hold GPUs; the NodeTopology may lack some until the kubelet answers")
 		}
-		listed, failed = now, err != nil
+		failed = err != nil
+		listed = h.keep(listed, now, err == nil)
 		h.set(h.merge(listed))
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(holdersPause):
+		}
 		select {
 		case <-ctx.Done():
 			return nil
@@ -99,6 +105,26 @@ func (h *gpuHolders) run(ctx context.Context) error {
 		case <-h.wake:
 		}
 	}
+}
+
+// keep returns the list `now`, and those pods of the list `before` that `now` lacks and that have not
+// ended. A kubelet that has restarted lists no pods until it has read them from the API server. If
+// the kubelet has answered, keep leaves out pods that the API server does not have any more. If the
+// kubelet has not answered, `now` is empty, and such a pod may be a static pod that still runs.
+func (h *gpuHolders) keep(before, now []kubelet.PodDevices, answered bool) []kubelet.PodDevices {
+	ended := map[string]bool{}
+	for _, pod := range h.pods() {
+		ended[pod.Namespace+"/"+pod.Name] = v1alpha1.Ended(pod)
+	}
+	all := slices.Clone(now)
+	for _, p := range before {
+		isListed := slices.ContainsFunc(now, func(other kubelet.PodDevices) bool { return other.Namespace == p.Namespace && other.Name == p.Name })
+		ended, known := ended[p.Namespace+"/"+p.Name]
+		if !isListed && !ended && (known || !answered) {
+			all = append(all, p)
+		}
+	}
+	return all
 }
 
 func (h *gpuHolders) set(now []v1alpha1.GPUHolder) {
@@ -150,15 +176,6 @@ func (h *gpuHolders) merge(listed []kubelet.PodDevices) []v1alpha1.GPUHolder {
 		add(one)
 	}
 	return slices.SortedFunc(maps.Values(byUID), func(a, b v1alpha1.GPUHolder) int { return cmp.Compare(a.UID, b.UID) })
-}
-
-// withoutEnded returns the listed pods that have not ended as far as the API server has told.
-func (h *gpuHolders) withoutEnded(listed []kubelet.PodDevices) []kubelet.PodDevices {
-	ended := map[string]bool{}
-	for _, pod := range h.pods() {
-		ended[pod.Namespace+"/"+pod.Name] = v1alpha1.Ended(pod)
-	}
-	return slices.DeleteFunc(slices.Clone(listed), func(p kubelet.PodDevices) bool { return ended[p.Namespace+"/"+p.Name] })
 }
 
 // gpus filters device IDs: it returns only the IDs of the node's GPUs.

@@ -3,10 +3,12 @@ package agent
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -71,51 +73,67 @@ func TestGPUHolders(t *testing.T) {
 	}
 }
 
-// TestGPUHoldersWithoutKubelet checks the holders while the kubelet does not answer: those of its
-// last list, without a pod that has ended since.
-func TestGPUHoldersWithoutKubelet(t *testing.T) {
+// TestGPUHoldersOverTime checks the holders while the kubelet restarts or does not answer: those of
+// its last list, without pods that have ended since. An ended pod that the kubelet lists is a holder.
+func TestGPUHoldersOverTime(t *testing.T) {
 	type step struct {
-		phase corev1.PodPhase // of pod a
-		err   error           // of the kubelet
-		want  string
+		name   string
+		listed string // names of the pods that the kubelet lists; pod a has the GPU g0, and so on
+		err    error  // of the kubelet
+		alive  string // names of the pods that the API server has and that have not ended
+		ended  string
+		want   string
+	}
+	busy := errors.New("busy")
+	steps := []step{
+		{"all", "a b s", nil, "a b", "", "a b s"},
+		{"the kubelet has restarted", "", nil, "a b", "", "a b"},
+		{"static pod s, too", "a b s", nil, "a b", "", "a b s"},
+		{"no answer", "", busy, "a b", "", "a b s"},
+		{"no answer, and a ended", "", busy, "b", "a", "b s"},
+		{"a ended, and its containers are not stopped", "a b s", nil, "b", "a", "a b s"},
+		{"a ended", "b s", nil, "b", "a", "b s"},
+		{"b was deleted", "s", nil, "", "a", "s"},
 	}
 	synctest.Test(t, func(t *testing.T) {
 		var now atomic.Pointer[step]
-		now.Store(&step{})
+		now.Store(&steps[0])
 		h := &gpuHolders{
-			list: func(context.Context) ([]kubelet.PodDevices, error) {
-				return []kubelet.PodDevices{{Namespace: "ns", Name: "a", Devices: []string{"g0"}}, {Namespace: "ns", Name: "b", Devices: []string{"g1"}}}, now.Load().err
+			list: func(context.Context) (list []kubelet.PodDevices, err error) {
+				for _, name := range strings.Fields(now.Load().listed) {
+					list = append(list, kubelet.PodDevices{Namespace: "ns", Name: name, Devices: []string{"g-" + name}})
+				}
+				return list, now.Load().err
 			},
 			created: func() []v1alpha1.GPUHolder { return nil },
-			pods: func() []*corev1.Pod {
-				return []*corev1.Pod{
-					{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a", UID: "a"}, Status: corev1.PodStatus{Phase: now.Load().phase}},
-					{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "b", UID: "b"}},
+			pods: func() (pods []*corev1.Pod) {
+				for _, name := range strings.Fields(now.Load().alive) {
+					pods = append(pods, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)}})
 				}
+				for _, name := range strings.Fields(now.Load().ended) {
+					pods = append(pods, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)}, Status: corev1.PodStatus{Phase: corev1.PodFailed}})
+				}
+				return pods
 			},
-			known:   func() *gpu.Inventory { return &gpu.Inventory{GPUs: []gpu.GPU{{UUID: "g0"}, {UUID: "g1"}}} },
+			known: func() *gpu.Inventory {
+				return &gpu.Inventory{GPUs: []gpu.GPU{{UUID: "g-a"}, {UUID: "g-b"}, {UUID: "g-s"}}}
+			},
 			changed: func() {}, wake: make(chan struct{}, 1),
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go func() { _ = h.run(ctx) }()
-		busy := errors.New("busy")
-		for _, s := range []step{
-			{corev1.PodRunning, nil, "a b"},
-			{corev1.PodFailed, nil, "a b"},
-			{corev1.PodRunning, busy, "a b"},
-			{corev1.PodFailed, busy, "b"},
-			{corev1.PodFailed, nil, "a b"},
-		} {
+		for _, s := range steps {
 			now.Store(&s)
 			h.notify()
+			time.Sleep(holdersPause)
 			synctest.Wait()
 			var got []string
 			for _, holder := range h.latest() {
 				got = append(got, holder.Name)
 			}
-			if diff := cmp.Diff(s.want, strings.Join(got, " ")); diff != "" {
-				t.Errorf("%s, %v (-want +got):\n%s", s.phase, s.err, diff)
+			if diff := cmp.Diff(s.want, strings.Join(slices.Sorted(slices.Values(got)), " ")); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", s.name, diff)
 			}
 		}
 	})
