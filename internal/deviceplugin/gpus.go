@@ -15,6 +15,12 @@ import (
 	"github.com/numalet/numalet/internal/platform/telemetry"
 )
 
+// afterAllocate is the time between a call of Allocate that changes which devices are healthy, and the
+// next list of devices. The publisher asks the kubelet for its pods before it lists devices. If the
+// kubelet answers while Allocate is in progress, it may later count the allocated devices as free.
+// Source: https://github.com/kubernetes/kubernetes/pull/137534
+const afterAllocate = 100 * time.Millisecond
+
 // gpuPublisher receives the node's GPUs from numalet-nvml and lists them for the
 // kubelet.
 type gpuPublisher struct {
@@ -34,7 +40,8 @@ func newGPUPublisher(cfg config.DevicePlugin, log logr.Logger) (*gpuPublisher, e
 	g.client = gpufeed.NewClient(gpufeed.Options{Socket: cfg.GPUSocket, Timeout: gpufeed.DefaultTimeout, Changed: changed, Log: log})
 	g.source = kubelet.NewGPUs(kubelet.GPUOptions{
 		Latest: g.client.Latest, Resource: cfg.GPUResource, Shares: cfg.GPUShares,
-		HandOver: kubelet.HandOver{CDIKind: cfg.CDIKind, MPSDir: cfg.GPUMPSDir}, Changed: changed, Now: time.Now,
+		HandOver: kubelet.HandOver{CDIKind: cfg.CDIKind, MPSDir: cfg.GPUMPSDir}, Now: time.Now,
+		Changed: func() { time.AfterFunc(afterAllocate, changed) },
 	})
 	if g.pods != nil {
 		g.source.Pods = func() ([]*corev1.Pod, bool) { return g.pods.All(), g.pods.HasSynced() }

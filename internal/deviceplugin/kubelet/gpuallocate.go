@@ -28,7 +28,9 @@ func (g *GPUs) allocate(resource string, ids []string) (*pluginapi.ContainerAllo
 	for _, id := range ids {
 		g.mu.allocated[id] = &allocation{resource: resource, at: g.Now()}
 	}
-	g.Changed()
+	if g.Shares > 0 { // otherwise no device becomes unhealthy
+		g.Changed()
+	}
 	ids = slices.SortedFunc(slices.Values(ids), compareIDs)
 	response := g.HandOver.response(g.uuids(ids))
 	response.Annotations = map[string]string{v1alpha1.AllocatedGPUs(resource): strings.Join(ids, ",")}

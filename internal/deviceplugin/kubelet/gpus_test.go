@@ -224,6 +224,18 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// TestAllocateChanges checks that allocate asks for a new list of devices only if GPUs have shares,
+// because only the other form of the GPU becomes unhealthy.
+func TestAllocateChanges(t *testing.T) {
+	for number, want := range map[int]int{0: 0, 2: 1} {
+		g, changed := newGPUs(HandOver{}), 0
+		g.Shares, g.Changed = number, func() { changed++ }
+		if _, err := g.allocate(whole, []string{"a"}); err != nil || changed != want {
+			t.Errorf("with %d shares: %d changes, %v; want %d", number, changed, err, want)
+		}
+	}
+}
+
 // TestChooseAvoids checks the order in which GPUs are chosen for a container for which the controller
 // chose none: first free GPUs, then those that the controller chose for another pod, and last those
 // that the kubelet lists for another container and offers nevertheless.

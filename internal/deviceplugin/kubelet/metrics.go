@@ -25,7 +25,7 @@ func newMetrics(r prometheus.Registerer) metrics {
 		}, []string{"resource"}),
 		drops: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "numalet_deviceplugin_dropped_streams_total",
-			Help: "ListAndWatch streams that the kubelet closed, by resource. The kubelet closes a stream when it stops, or when another plugin registers the resource.",
+			Help: "ListAndWatch streams that the kubelet closed, by resource. The kubelet closes a stream when it stops, or when another plugin of the resource ends.",
 		}, []string{"resource"}),
 		conflict: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "numalet_deviceplugin_conflict",

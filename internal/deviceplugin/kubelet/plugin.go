@@ -76,6 +76,11 @@ func (p *plugin) devices() ([]*pluginapi.Device, <-chan struct{}) {
 	return p.mu.devices, p.mu.changed
 }
 
+func (p *plugin) hasHealthy() bool {
+	devices, _ := p.devices()
+	return slices.ContainsFunc(devices, func(device *pluginapi.Device) bool { return device.Health == pluginapi.Healthy })
+}
+
 // publish replaces the list of devices, and reports whether the new list differs from
 // the last one.
 func (p *plugin) publish(devices []*pluginapi.Device) bool {

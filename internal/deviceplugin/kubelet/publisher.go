@@ -56,6 +56,7 @@ type Publisher struct {
 	// Only Run and the functions that it calls use these fields.
 	plugins     map[string]*plugin // by resource; a plugin stays even if it has no devices left
 	allocations allocations        // the last answer of the kubelet's pod resources API
+	answered    bool               // whether this API answered when the method `refresh` was last called
 	listError   error              // the error of the last call of the method `refresh`
 	stable      bool               // whether the current session has lasted until a tick
 	droppedBy   os.FileInfo        // the file of the kubelet's socket when the kubelet ended a stream (a restarted kubelet has another file); nil if the kubelet has ended no stream since the last registration
@@ -162,7 +163,8 @@ func (p *Publisher) setNotReady(err error) {
 // allocated devices, refresh uses the kubelet's last answer. If a source fails, its last list stays
 // published, and the other sources are not affected.
 func (p *Publisher) refresh(ctx context.Context) {
-	if now, err := readAllocations(ctx, p.podResources); err != nil {
+	now, err := readAllocations(ctx, p.podResources)
+	if p.answered = err == nil; err != nil {
 		p.Log.V(2).Info("cannot read the kubelet's allocations", "reason", err.Error())
 	} else {
 		p.allocations = now

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
 	"github.com/numalet/numalet/pkg/cpuset"
 	"github.com/numalet/numalet/pkg/topology"
@@ -219,6 +220,42 @@ func TestAnotherPluginOfTheSameResourceIsReported(t *testing.T) {
 	r.look(t)
 	eventually(t, "registrations once it is gone", map[string]int{numa0: 2, numa1: 2}, kubelet.registrations)
 	eventually(t, "readiness", nil, r.Ready)
+}
+
+// TestAnotherPluginOfTheSameDevices checks that a resource is registered again after another plugin
+// of the same devices has ended. The kubelet tells nobody that it then counts the devices as
+// unhealthy.
+func TestAnotherPluginOfTheSameDevices(t *testing.T) {
+	root := kubeletRoot(t)
+	kubelet := startKubelet(t, root)
+	r := start(t, root, "0")
+	eventually(t, "status", map[string]string{numa0: "3/4", numa1: "3/3"}, kubelet.status)
+	for range 2 { // when the second tick is taken, the first one has been handled
+		r.look(t)
+	}
+	kubelet.otherPlugin(numa1)
+	for range 3 {
+		r.look(t)
+	}
+	eventually(t, "registrations", map[string]int{numa0: 2, numa1: 2}, kubelet.registrations)
+	eventually(t, "status", map[string]string{numa0: "3/4", numa1: "3/3"}, kubelet.status)
+}
+
+// TestCheckListed checks after which answers of the kubelet a resource is registered again. In
+// `answers`, the digit 1 stands for an answer with a healthy device, 0 for one without, and x for an
+// answer without one while the plugin itself has no healthy device.
+func TestCheckListed(t *testing.T) {
+	for answers, want := range map[string]bool{"": false, "00000": false, "10": false, "100": true, "1010": false, "10100": true, "1xxxx": false, "10x0": false} {
+		s := &server{plugin: newPlugin(numa0, &CPUs{})}
+		var err error
+		for _, answer := range answers {
+			s.publish([]*pluginapi.Device{newDevice("a", answer != 'x', 0, true)})
+			err = s.checkListed(answer == '1')
+		}
+		if (err != nil) != want {
+			t.Errorf("after %q: %v", answers, err)
+		}
+	}
 }
 
 func TestKubeletThatNeverListens(t *testing.T) {

@@ -33,6 +33,9 @@ type server struct {
 	dropped chan<- *plugin // receives the plugin when the kubelet ends a stream, or when the server fails
 	streams atomic.Int32   // number of open streams of ListAndWatch
 	unheard int            // number of ticks (Options.Tick) in a row at which no stream was open, so that the kubelet could not receive changes
+
+	listed   bool // whether the kubelet has listed healthy devices of the resource at a tick
+	unlisted int  // number of ticks in a row at which it listed none, although the plugin has some
 }
 
 // serve starts a server for p on a socket in dir.
@@ -120,6 +123,28 @@ func (s *server) checkStream() error {
 		return nil
 	}
 	return fmt.Errorf("the kubelet does not watch %s; registering again", s.resource)
+}
+
+// checkListed returns an error if the kubelet no longer lists any healthy device of the resource at
+// two ticks in a row, although it did before and the plugin has healthy devices. This happens if
+// another plugin has registered the same devices and has ended since: the kubelet then counts all of
+// them as unhealthy, and keeps the stream to this server open. The parameter `listed` says whether
+// the kubelet lists a healthy device now.
+// Source: PluginDisconnected in
+// https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/cm/devicemanager/manager.go
+func (s *server) checkListed(listed bool) error {
+	switch {
+	case listed:
+		s.listed, s.unlisted = true, 0
+	case s.listed && s.hasHealthy():
+		s.unlisted++
+	default:
+		s.unlisted = 0
+	}
+	if s.unlisted < 2 {
+		return nil
+	}
+	return fmt.Errorf("the kubelet counts all devices of %s as unhealthy; registering again; check whether another device plugin has registered the same devices", s.resource)
 }
 
 // checkSocket returns an error if the socket was removed or replaced, so that the kubelet can no

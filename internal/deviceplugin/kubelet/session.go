@@ -138,14 +138,20 @@ func (p *Publisher) update(ctx context.Context, s *session) error {
 	return p.registerAll(ctx, s, servers)
 }
 
-// tick calls the method `update`, and checks that the kubelet watches the devices of each resource.
-// An error ends the session.
+// tick calls the method `update`, and checks that the kubelet watches the devices of each resource,
+// and that it can allocate them. An error ends the session.
 func (p *Publisher) tick(ctx context.Context, s *session) error {
 	if err := p.update(ctx, s); err != nil {
 		return err
 	}
 	for _, one := range s.servers {
 		if err := one.checkStream(); err != nil {
+			return err
+		}
+		if !p.answered {
+			continue
+		}
+		if err := one.checkListed(len(p.allocations.healthy[one.resource]) > 0); err != nil {
 			return err
 		}
 	}
