@@ -42,11 +42,14 @@ func (g *GPUs) allocate(resource string, ids []string) (*pluginapi.ContainerAllo
 
 // conflictError returns why a device of a GPU cannot be allocated. A share cannot be allocated
 // if its GPU is in a GPU group, or is allocated whole. A whole GPU cannot be allocated if a
-// share of it is allocated. The kubelet fails the pod with this message. Then the pod's owner,
-// such as a Deployment, creates another pod.
+// share of it is allocated. No device can be allocated if a container has it under another
+// resource name. The kubelet fails the pod with this message. Then the pod's owner, such as a
+// Deployment, creates another pod.
 func (g *GPUs) conflictError(resource, id string) error {
 	other := g.sharedResource()
 	switch {
+	case g.mu.elsewhere[v1alpha1.GPUOf(id)]:
+		return status.Errorf(codes.FailedPrecondition, "allocate %s of %s: a container has the GPU under another resource name; drain the node, or wait until the pod of that container has ended", id, resource)
 	case isShare(id) && g.reserved(v1alpha1.GPUOf(id)):
 		return status.Errorf(codes.FailedPrecondition, "allocate %s of %s: the GPU is in a GPU group, and such a GPU has no shares; create a new pod, which gets another GPU or waits", id, resource)
 	case isShare(id):

@@ -66,8 +66,12 @@ func (g *GPUs) free(r *pluginapi.ContainerPreferredAllocationRequest, d decision
 // conflicts reports whether a device cannot be allocated. A share cannot be allocated if
 // its GPU is allocated whole. It cannot be allocated either if its GPU is in a GPU group,
 // because such a GPU must not have shares. A whole GPU cannot be allocated if a share of
-// it is allocated. Callers hold g.mu.
+// it is allocated. No device can be allocated if a container has it under another resource
+// name. Callers hold g.mu.
 func (g *GPUs) conflicts(id string) bool {
+	if g.mu.elsewhere[v1alpha1.GPUOf(id)] {
+		return true
+	}
 	if isShare(id) {
 		return g.inUse(v1alpha1.GPUOf(id)) || g.reserved(v1alpha1.GPUOf(id))
 	}

@@ -22,11 +22,38 @@ func (g *GPUs) updateHeld(before previous) {
 	add(g.sharedResource())
 	g.keepHeld(held, before.pods)
 	g.mu.held = held
+	g.mu.elsewhere = g.heldElsewhere(before)
 	for id, a := range g.mu.allocated {
 		if g.over(a, held[id]) {
 			delete(g.mu.allocated, id)
 		}
 	}
+}
+
+// heldElsewhere returns the GPUs and slices that containers hold under another resource name than that
+// under which they are offered now. The name changes with GPUOptions.Resource. It also changes if the
+// node's device plugin was NVIDIA's with the MIG strategy `single`, which offers slices under the name
+// of whole GPUs. For the kubelet, the same ID under two names is two devices, and it would allocate
+// the second one to another pod.
+func (g *GPUs) heldElsewhere(before previous) map[string]bool {
+	v := g.Latest()
+	resources := map[string]string{}
+	for _, unit := range v.Units() {
+		resources[unit.ID] = g.resource(v, unit)
+	}
+	elsewhere := map[string]bool{}
+	for _, pod := range before.pods {
+		for _, id := range pod.Devices {
+			resource, known := resources[v1alpha1.GPUOf(id)]
+			if isShare(id) {
+				resource = g.sharedResource()
+			}
+			if known && !before.held(resource)[id] {
+				elsewhere[v1alpha1.GPUOf(id)] = true
+			}
+		}
+	}
+	return elsewhere
 }
 
 // keepHeld adds to the parameter `held` the devices of pods that the kubelet does not list now

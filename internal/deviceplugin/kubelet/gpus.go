@@ -53,6 +53,7 @@ type GPUs struct {
 		listed    map[string]bool                 // resources that the method `list` has returned so far
 		held      map[string]bool                 // device IDs that containers hold, according to the last answers of the kubelet's pod resources API (see keepHeld)
 		holders   map[string]types.NamespacedName // the pod that holds a device, by device ID, according to the last answer of this API that lists the pod
+		elsewhere map[string]bool                 // IDs of GPUs and slices that containers hold under another resource name (see heldElsewhere)
 		allocated map[string]*allocation          // by device ID
 	}
 }
@@ -125,9 +126,11 @@ func (g *GPUs) reserved(uuid string) bool { return g.Reserved != nil && g.Reserv
 // allocated, or a share of a GPU that is allocated whole or is in a GPU group. A device that a
 // container has is listed as unhealthy only if it has a known fault. If its health is unknown, it
 // is listed as healthy, because the kubelet may admit the device's pod a second time, for example
-// after a reboot, and rejects a pod with an unhealthy device.
+// after a reboot, and rejects a pod with an unhealthy device. This does not matter for a device that a
+// container has under another resource name, so that such a device is always listed as unhealthy.
 func (g *GPUs) device(inventory *gpu.Inventory, unit gpu.Unit, id string, otherForm bool) *pluginapi.Device {
 	healthy := unit.Health.State == gpu.Healthy && !otherForm || unit.Health.State != gpu.Unhealthy && g.inUse(id)
+	healthy = healthy && !g.mu.elsewhere[unit.ID]
 	node := inventory.GPUs[unit.GPU].NUMA
 	return newDevice(id, healthy, node, node >= 0 && node <= maxHintNode)
 }

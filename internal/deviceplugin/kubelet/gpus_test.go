@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/protobuf/testing/protocmp"
+	"k8s.io/apimachinery/pkg/types"
 	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 	podresources "k8s.io/kubelet/pkg/apis/podresources/v1"
 
@@ -221,6 +222,43 @@ func TestChoose(t *testing.T) {
 				t.Errorf("chosen (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestHeldUnderAnotherName checks that a GPU or slice that a container has under another resource name
+// is neither offered nor allocated, and that it is offered when the container is gone.
+func TestHeldUnderAnotherName(t *testing.T) {
+	held := map[string]map[string]bool{"other.dev/gpu": {"a": true}, "other.dev/gpu.shared": {"b::1": true}, whole: {"c": true, "m1": true}}
+	pods := map[types.NamespacedName]PodDevices{{Name: "p"}: {Devices: []string{"a", "b::1", "c", "m1", "another-device"}}}
+	g := newGPUs(HandOver{})
+	for _, step := range []struct {
+		before previous
+		want   map[string]string
+		broken []string // IDs that cannot be allocated
+	}{
+		{
+			previous{held: func(resource string) map[string]bool { return held[resource] }, pods: pods},
+			map[string]string{whole: "-a -b c@1 d", shares: "-a::0 -a::1 -b::0 -b::1 -c::0@1 -c::1@1 d::0 d::1", mig: "-m1@1 m2@1"},
+			[]string{"a", "b", "b::0", "m1"},
+		},
+		{
+			previous{held: func(string) map[string]bool { return nil }},
+			map[string]string{whole: "a b c@1 d", shares: "a::0 a::1 b::0 b::1 c::0@1 c::1@1 d::0 d::1", mig: "m1@1 m2@1"},
+			nil,
+		},
+	} {
+		devices, err := g.list(step.before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(step.want, asShown(devices)); diff != "" {
+			t.Errorf("devices (-want +got):\n%s", diff)
+		}
+		for _, id := range step.broken {
+			if _, err := g.allocate(whole, []string{id}); err == nil || !strings.Contains(err.Error(), "under another resource name") {
+				t.Errorf("allocate %s: %v", id, err)
+			}
+		}
 	}
 }
 
