@@ -10,8 +10,8 @@ import (
 	"github.com/numalet/numalet/api/v1alpha1"
 )
 
-// updateHeld sets the held devices to those in the last answer of the kubelet's pod resources API,
-// and removes allocations that have ended. The answer can have shares even if GPUs are no longer
+// updateHeld sets the held devices to those in the last answer of the kubelet's pod resources API. If
+// this answer is new, updateHeld also removes allocations that have ended. The answer can have shares even if GPUs are no longer
 // offered in shares. Callers hold g.mu.
 func (g *GPUs) updateHeld(before previous) {
 	held := map[string]bool{}
@@ -23,6 +23,9 @@ func (g *GPUs) updateHeld(before previous) {
 	g.keepHeld(held, before.pods)
 	g.mu.held = held
 	g.mu.elsewhere = g.heldElsewhere(before)
+	if before.stale {
+		return
+	}
 	for id, a := range g.mu.allocated {
 		if g.over(a, held[id]) {
 			delete(g.mu.allocated, id)

@@ -86,6 +86,32 @@ func TestGPUsOfInitContainers(t *testing.T) {
 	}
 }
 
+// TestAllocationWithoutTheKubelet checks that an allocation does not end while the kubelet does not
+// answer, because the kubelet may have listed the device since its last answer.
+func TestAllocationWithoutTheKubelet(t *testing.T) {
+	now := time.Time{}
+	g := newGPUs(HandOver{})
+	g.Now, g.Pods = func() time.Time { return now }, func() ([]*corev1.Pod, bool) { return nil, true }
+	if _, err := g.allocate(whole, []string{"a"}); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(allocationGrace + time.Second)
+	before := previous{held: func(string) map[string]bool { return nil }}
+	for _, step := range []struct {
+		stale bool
+		want  string // the shares of the GPU
+	}{{true, "-a::0 -a::1"}, {false, "a::0 a::1"}} {
+		before.stale = step.stale
+		devices, err := g.list(before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := asShown(devices)[shares]; !strings.HasPrefix(got, step.want) {
+			t.Errorf("shares %q, want %q and those of other GPUs", got, step.want)
+		}
+	}
+}
+
 // TestGPUsWhileTheKubeletStarts checks that a GPU counts as in use after the kubelet has restarted
 // and does not list the pod that holds the GPU. It counts as free when the pod has ended, or when
 // the kubelet lists the pod without the GPU.

@@ -43,6 +43,7 @@ type previous struct {
 	held    func(resource string) map[string]bool     // the IDs of the devices that containers hold
 	devices func(resource string) []*pluginapi.Device // the devices that were published last
 	pods    map[types.NamespacedName]PodDevices       // all pods that the kubelet lists, with their devices
+	stale   bool                                      // the kubelet has not answered this time, so `held` and `pods` are from an earlier answer
 }
 
 // plugin answers the kubelet's calls for one resource. After a restart of the kubelet,

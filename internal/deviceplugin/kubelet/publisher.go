@@ -171,7 +171,7 @@ func (p *Publisher) refresh(ctx context.Context) {
 	}
 	var errs []error
 	for _, source := range p.Sources {
-		lists, err := source.list(previous{p.held, p.devices, p.allocations.pods})
+		lists, err := source.list(previous{p.held, p.devices, p.allocations.pods, !p.answered})
 		errs = append(errs, err)
 		for resource, devices := range lists {
 			if p.plugins[resource] == nil {
