@@ -99,9 +99,18 @@ func (g *gpuPublisher) parts() []func(context.Context) error {
 		parts = append(parts, g.pods.Run)
 	}
 	if g.groups != nil {
-		parts = append(parts, g.groups.Run)
+		parts = append(parts, g.groups.Run, g.listWhenGroupsAreKnown)
 	}
 	return parts
+}
+
+// listWhenGroupsAreKnown makes the kubelet get a new list of devices once the GPU groups are known.
+// Until then, all shares of GPUs are unhealthy, and the kubelet fails pods that request them.
+func (g *gpuPublisher) listWhenGroupsAreKnown(ctx context.Context) error {
+	if g.groups.WaitForSync(ctx) == nil {
+		g.changed()
+	}
+	return nil
 }
 
 // checks returns the readiness checks of the GPUs and, if the device plugin watches this node's

@@ -51,6 +51,15 @@ func (g *Groups) Run(ctx context.Context) error {
 	return nil
 }
 
+// WaitForSync returns nil once the cache has the first complete list, or an error if ctx ends before
+// that.
+func (g *Groups) WaitForSync(ctx context.Context) error {
+	if !cache.WaitForCacheSync(ctx.Done(), g.informer.HasSynced) {
+		return fmt.Errorf("list the GPUGroups from the API server: %w", ctx.Err())
+	}
+	return nil
+}
+
 // all returns the GPUGroups in the cache, in no particular order. The result `known` is false until
 // the cache has the first complete list.
 func (g *Groups) all() (all []*v1alpha1.GPUGroup, known bool) {
