@@ -11,8 +11,8 @@ import (
 )
 
 // updateHeld sets the held devices to those in the last answer of the kubelet's pod resources API. If
-// this answer is new, updateHeld also removes allocations that have ended. The answer can have shares even if GPUs are no longer
-// offered in shares. Callers hold g.mu.
+// this answer is new, updateHeld also removes allocations that have ended. The answer can have
+// shares even if GPUs are no longer offered in shares. Callers hold g.mu.
 func (g *GPUs) updateHeld(before previous) {
 	held := map[string]bool{}
 	add := func(resource string) { maps.Copy(held, before.held(resource)) }
@@ -33,8 +33,8 @@ func (g *GPUs) updateHeld(before previous) {
 	}
 }
 
-// heldElsewhere returns the GPUs and slices that containers hold under another resource name than that
-// under which they are offered now. The name changes with GPUOptions.Resource. It also changes if the
+// heldElsewhere returns the GPUs and slices that containers hold under another resource name than the
+// one under which they are offered now. The name changes with GPUOptions.Resource. It also changes if the
 // node's device plugin was NVIDIA's with the MIG strategy `single`, which offers slices under the name
 // of whole GPUs. For the kubelet, the same ID under two names is two devices, and it would allocate
 // the second one to another pod.
