@@ -23,16 +23,20 @@ func TestNoPlacementOnSilentNode(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.HeartbeatName("n1"), Labels: map[string]string{v1alpha1.LabelHeartbeat: "true"}},
 		Spec:       coordinationv1.LeaseSpec{LeaseDurationSeconds: ptr.To(int32(0)), RenewTime: ptr.To(metav1.NewMicroTime(time.Unix(1000, 0)))},
 	}
+	exclusive := func() bool {
+		for node := range w.controller.state.View().Nodes() {
+			return len(node.NUMA) > 0
+		}
+		return false
+	}
+	w.await("the node has exclusive CPUs", exclusive) // the Node may be known before its NodeTopology
 	w.await("Leases are watched", func() bool { return w.watches("leases") == 1 })
 	if _, err := leases.Create(t.Context(), lease, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	w.await("the node has no exclusive CPUs", func() bool {
 		w.controller.heartbeats.Check()
-		for node := range w.controller.state.View().Nodes() {
-			return len(node.NUMA) == 0
-		}
-		return false
+		return !exclusive()
 	})
 	w.pod("a", "2", "single")
 	w.await("the pod is not placed", func() bool { return w.unscheduled("a") != "" })
