@@ -112,19 +112,24 @@ func (h *gpuHolders) run(ctx context.Context) error {
 // the kubelet has answered, keep leaves out pods that the API server does not have any more. If the
 // kubelet has not answered, `now` is empty, and such a pod may be a static pod that still runs.
 func (h *gpuHolders) keep(before, now []kubelet.PodDevices, answered bool) []kubelet.PodDevices {
-	ended := map[string]bool{}
-	for _, pod := range h.pods() {
-		ended[pod.Namespace+"/"+pod.Name] = v1alpha1.Ended(pod)
-	}
-	all := slices.Clone(now)
+	byName, all := h.podsByName(), slices.Clone(now)
 	for _, p := range before {
 		isListed := slices.ContainsFunc(now, func(other kubelet.PodDevices) bool { return other.Namespace == p.Namespace && other.Name == p.Name })
-		ended, known := ended[p.Namespace+"/"+p.Name]
-		if !isListed && !ended && (known || !answered) {
+		pod := byName[p.Namespace+"/"+p.Name]
+		if runs := pod != nil && !v1alpha1.Ended(pod) || pod == nil && !answered; runs && !isListed {
 			all = append(all, p)
 		}
 	}
 	return all
+}
+
+// podsByName returns the pods of this node, by namespace/name.
+func (h *gpuHolders) podsByName() map[string]*corev1.Pod {
+	byName := map[string]*corev1.Pod{}
+	for _, pod := range h.pods() {
+		byName[pod.Namespace+"/"+pod.Name] = pod
+	}
+	return byName
 }
 
 func (h *gpuHolders) set(now []v1alpha1.GPUHolder) {
@@ -145,11 +150,7 @@ func (h *gpuHolders) set(now []v1alpha1.GPUHolder) {
 // Source: isPodInactive in
 // https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/kubelet/kubelet_pods.go
 func (h *gpuHolders) merge(listed []kubelet.PodDevices) []v1alpha1.GPUHolder {
-	byName := map[string]*corev1.Pod{}
-	for _, pod := range h.pods() {
-		byName[pod.Namespace+"/"+pod.Name] = pod
-	}
-	byUID := map[string]v1alpha1.GPUHolder{}
+	byName, byUID := h.podsByName(), map[string]v1alpha1.GPUHolder{}
 	add := func(one v1alpha1.GPUHolder) {
 		if other, taken := byUID[one.UID]; taken && (other.Namespace != one.Namespace || other.Name != one.Name) {
 			// Two pods have this UID. NodeUID reads the UID of a mirror pod from an annotation,

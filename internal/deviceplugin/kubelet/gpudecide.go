@@ -102,20 +102,19 @@ func (d *Decider) decide(ctx context.Context, r request) decision {
 	if err != nil {
 		d.Log.Error(err, "cannot determine which pod the kubelet admits; "+consequence, "resource", r.resource)
 	}
-	held := held(listed)
+	held := heldDevices(listed)
 	r.available = slices.DeleteFunc(slices.Clone(r.available), func(id string) bool { return held[id] })
 	pods := d.Pods.All()
 	if ids := d.find(pods, listed, r); ids != nil {
 		return decision{ids: ids}
 	}
 	if !allKnown(pods, listed) {
-		if read, err := d.Pods.Read(ctx); err == nil {
-			pods = read
-		} else {
+		if read, err := d.Pods.Read(ctx); err != nil {
 			d.Log.Error(err, "cannot read the pod that the kubelet admits; "+consequence, "resource", r.resource)
-		}
-		if ids := d.find(pods, listed, r); ids != nil {
+		} else if ids := d.find(read, listed, r); ids != nil {
 			return decision{ids: ids}
+		} else {
+			pods = read
 		}
 	}
 	d.report(pods, listed, r)
@@ -130,7 +129,7 @@ func (d *Decider) report(pods []*corev1.Pod, listed []*podresources.PodResources
 		isInit := slices.ContainsFunc(c.pod.Spec.InitContainers, func(i corev1.Container) bool { return i.Name == c.container })
 		if own := decidedOn(c.pod, c.container); len(own) > 0 && !isInit && c.pod.Status.Phase == corev1.PodPending {
 			d.Log.Info("the kubelet does not offer the GPUs that the controller decided on; "+consequence,
-				"pod", nameOf(c.pod), "container", c.container, "decided", own, "offered", r.available)
+				"pod", nameOf(c.pod).String(), "container", c.container, "decided", own, "offered", r.available)
 		}
 	}
 }
@@ -140,7 +139,7 @@ func (d *Decider) report(pods []*corev1.Pod, listed []*podresources.PodResources
 func (d *Decider) find(pods []*corev1.Pod, listed []*podresources.PodResources, r request) []string {
 	for _, c := range candidates(pods, listed, r) {
 		if ids := c.devices(r); ids != nil {
-			d.Log.V(2).Info("chose the decided GPUs", "pod", nameOf(c.pod), "container", c.container, "resource", r.resource, "devices", ids)
+			d.Log.V(2).Info("chose the decided GPUs", "pod", nameOf(c.pod).String(), "container", c.container, "resource", r.resource, "devices", ids)
 			return ids
 		}
 	}
@@ -160,8 +159,8 @@ func decided(pods []*corev1.Pod) map[string]bool {
 	return all
 }
 
-// held returns the devices of the listed containers.
-func held(listed []*podresources.PodResources) map[string]bool {
+// heldDevices returns the devices of the listed containers.
+func heldDevices(listed []*podresources.PodResources) map[string]bool {
 	all := map[string]bool{}
 	for _, pod := range listed {
 		for _, id := range devicesOf(pod).Devices {
