@@ -67,8 +67,9 @@ func (r *Process) Stop(grace time.Duration) error {
 
 // Usage is the CPU time and memory that a process has used so far.
 type Usage struct {
-	CPU  time.Duration // user and system time of all threads
-	Peak int64         // maximum resident set size, in bytes
+	CPU    time.Duration // user and system time of all threads
+	Faults int64         // page faults that needed no I/O, such as the first access to a page of memory
+	Peak   int64         // maximum resident set size, in bytes
 }
 
 // Usage returns what the process has used so far. It reads /proc/PID/stat and /proc/PID/status; see
@@ -94,15 +95,15 @@ func parseUsage(stat, status string) (u Usage, err error) {
 	if len(f) < 13 {
 		return u, fmt.Errorf("parse /proc/PID/stat %q: too short", stat)
 	}
-	var user, system, kB int64
+	var faults, user, system, kB int64
 	_, peak, _ := strings.Cut(status, "VmHWM:")
 	for _, field := range []struct {
 		text string
 		into *int64
-	}{{f[11], &user}, {f[12], &system}, {peak, &kB}} {
+	}{{f[7], &faults}, {f[11], &user}, {f[12], &system}, {peak, &kB}} {
 		if _, err := fmt.Sscan(field.text, field.into); err != nil {
 			return u, fmt.Errorf("parse %q of /proc/PID: %w", field.text, err)
 		}
 	}
-	return Usage{CPU: time.Duration(user+system) * tick, Peak: kB << 10}, nil
+	return Usage{CPU: time.Duration(user+system) * tick, Faults: faults, Peak: kB << 10}, nil
 }

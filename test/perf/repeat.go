@@ -6,10 +6,11 @@ import (
 	"time"
 )
 
-// medians returns one result for each round. If a round was repeated, each rate and the CPU time in
-// its result are medians. Each of these medians is computed on its own. The results of single
-// repetitions differ by a tenth or more, because other programs also use the machine. The waiting
-// times of the result are those of all repetitions, and its peak memory is the highest.
+// medians returns one result for each round. If a round was repeated, each rate, the CPU time and
+// the number of page faults in its result are medians. Each of these medians is computed on its
+// own. The results of single repetitions differ by a tenth or more, because other programs also use
+// the machine. The waiting times of the result are those of all repetitions, and its peak memory is
+// the highest.
 func (rs results) medians() (all results) {
 	for _, r := range rs {
 		if _, done := all.of(r.contender, r.load.name); !done {
@@ -35,6 +36,7 @@ func (rs results) combined() result {
 	r.rate = medianOf(rs, func(r result) float64 { return r.rate })
 	r.told = medianOf(rs, func(r result) float64 { return r.told })
 	r.cpu = medianOf(rs, func(r result) time.Duration { return r.cpu })
+	r.faults = medianOf(rs, func(r result) int64 { return r.faults })
 	r.bound = medianOf(rs, func(r result) int { return r.bound })
 	for _, other := range rs[1:] {
 		r.stopped = r.stopped || other.stopped

@@ -16,6 +16,7 @@ type result struct {
 	rate      float64 // bound pods per second
 	stopped   bool    // whether the time limit passed before all pods were bound
 	cpu       time.Duration
+	faults    int64           // page faults for each bound pod
 	peak      int64           // bytes
 	backlog   []time.Duration // times from the start to each binding, ascending
 	steady    []time.Duration // waiting times of the pods that were created one by one
@@ -40,7 +41,9 @@ func (r *result) fillRate(began, end time.Time, at map[string]time.Time) {
 }
 
 func (r *result) fillUsage(before, after hollowcluster.Usage) {
-	r.cpu = (after.CPU - before.CPU) / time.Duration(max(1, r.bound))
+	pods := max(1, r.bound)
+	r.cpu = (after.CPU - before.CPU) / time.Duration(pods)
+	r.faults = (after.Faults - before.Faults) / int64(pods)
 	r.peak = after.Peak
 }
 
@@ -53,7 +56,7 @@ func (r *result) fillTold(began, last time.Time, events int) {
 }
 
 func (r result) String() string {
-	text := fmt.Sprintf("%s, %s: %.0f pods/s, %.2f ms CPU a pod", r.contender, r.load.name, r.rate, ms(r.cpu))
+	text := fmt.Sprintf("%s, %s: %.0f pods/s, %.2f ms CPU and %d page faults a pod", r.contender, r.load.name, r.rate, ms(r.cpu), r.faults)
 	if r.stopped {
 		text += fmt.Sprintf(", stopped after %d pods", r.bound)
 	}

@@ -29,15 +29,15 @@ func (rs results) table(o options) string {
 // Bindings and events but decides nothing.
 func (rs results) emptyRows() [][]string {
 	rows := [][]string{
-		{"pods", "who", "bound pods/s", "× kube-scheduler", "told pods/s", "× kube-scheduler", "× floor", "ms CPU a pod", "peak MiB", "one by one p50 / p99 ms"},
-		{"---", "---", "---:", "---:", "---:", "---:", "---:", "---:", "---:", "---:"},
+		{"pods", "who", "bound pods/s", "× kube-scheduler", "told pods/s", "× kube-scheduler", "× floor", "ms CPU a pod", "page faults a pod", "peak MiB", "one by one p50 / p99 ms"},
+		{"---", "---", "---:", "---:", "---:", "---:", "---:", "---:", "---:", "---:", "---:"},
 	}
 	for _, result := range rs {
 		kube, _ := rs.of(kubeName, result.load.name)
 		floor, _ := rs.of(floorName, result.load.name)
 		rows = append(rows, []string{
 			result.load.name, result.contender, rateOf(result), times(result.rate, kube.rate), number(result.told), times(result.told, kube.told), times(result.told, floor.told),
-			fmt.Sprintf("%.2f", ms(result.cpu)), fmt.Sprint(result.peak >> 20), oneByOne(result),
+			fmt.Sprintf("%.2f", ms(result.cpu)), fmt.Sprint(result.faults), fmt.Sprint(result.peak >> 20), oneByOne(result),
 		})
 	}
 	return rows

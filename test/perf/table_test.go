@@ -14,7 +14,7 @@ import (
 // sample returns a result with all values that a table shows.
 func sample(contender string, l load, rate float64) result {
 	return result{
-		contender: contender, load: l, bound: 100, rate: rate, cpu: time.Millisecond / 2, peak: 100 << 20, steady: []time.Duration{time.Millisecond, 9 * time.Millisecond},
+		contender: contender, load: l, bound: 100, rate: rate, cpu: time.Millisecond / 2, faults: 7, peak: 100 << 20, steady: []time.Duration{time.Millisecond, 9 * time.Millisecond},
 		told: rate / 2,
 	}
 }
@@ -31,9 +31,9 @@ func TestTables(t *testing.T) {
 		want []string
 	}{
 		"empty": {results{sample(floorName, plain, 400), sample(kubeName, plain, 100), sample(ourName, plain, 300)}, options{}, []string{
-			"plain floor 400 4.00 200 4.00 1.00 0.50 100 9.0 / 9.0",
-			"plain kube-scheduler 100 1.00 50 1.00 0.25 0.50 100 9.0 / 9.0",
-			"plain numalet 300 3.00 150 3.00 0.75 0.50 100 9.0 / 9.0",
+			"plain floor 400 4.00 200 4.00 1.00 0.50 7 100 9.0 / 9.0",
+			"plain kube-scheduler 100 1.00 50 1.00 0.25 0.50 7 100 9.0 / 9.0",
+			"plain numalet 300 3.00 150 3.00 0.75 0.50 7 100 9.0 / 9.0",
 		}},
 		"busy": {results{sample(kubeName, half, 100), slow, sample(ourName, half, 300), sample(ourName, crowded, 250)}, o, []string{
 			"50 % full kube-scheduler 100 1.00 2.5 (stopped after 100) 0.03 1.00 9.0 / 9.0 –",
