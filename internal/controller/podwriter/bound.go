@@ -54,12 +54,18 @@ type boundEvents struct {
 	more      chan struct{} // each element wakes one extra writer
 }
 
-// boundPod is a bound pod with its node and the time when it was bound.
+// boundPod has what the event of a bound pod says. It does not hold the sched.Pod: that would keep
+// the whole pending pod in memory for as long as the event waits to be written.
 type boundPod struct {
-	pod  *sched.Pod
-	node string
-	at   time.Time
+	namespace, name, uid, profile, node string
+	at                                  time.Time // when the pod was bound
 }
+
+func newBoundPod(pod *sched.Pod, node string, at time.Time) boundPod {
+	return boundPod{pod.Namespace, pod.Name, pod.UID, pod.Profile, node, at}
+}
+
+func (p boundPod) String() string { return p.namespace + "/" + p.name }
 
 func newBoundEvents(create func(context.Context, *eventsv1.Event) error) (*boundEvents, error) {
 	host, err := os.Hostname()
@@ -159,16 +165,16 @@ func (b *boundEvents) drain(ctx context.Context, more func() bool) {
 // because the node is also in the pod's spec.nodeName.
 func (b *boundEvents) write(ctx context.Context, p boundPod) {
 	if err := b.create(ctx, b.event(p)); err != nil {
-		logr.FromContextOrDiscard(ctx).V(2).Info("event not written", "pod", p.pod.String(), "error", err.Error())
+		logr.FromContextOrDiscard(ctx).V(2).Info("event not written", "pod", p.String(), "error", err.Error())
 	}
 }
 
 func (b *boundEvents) event(p boundPod) *eventsv1.Event {
 	return &eventsv1.Event{
-		ObjectMeta: metav1.ObjectMeta{Namespace: p.pod.Namespace, Name: p.eventName()},
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: p.eventName()},
 		EventTime:  metav1.NewMicroTime(p.at), Type: corev1.EventTypeNormal, Reason: v1alpha1.EventScheduled, Action: "Binding",
-		ReportingController: p.pod.Profile, ReportingInstance: p.pod.Profile + "-" + b.host,
-		Regarding: *podReference(p.pod), Note: "Successfully assigned " + p.pod.String() + " to " + p.node,
+		ReportingController: p.profile, ReportingInstance: p.profile + "-" + b.host,
+		Regarding: *podReference(p.namespace, p.name, p.uid), Note: "Successfully assigned " + p.String() + " to " + p.node,
 	}
 }
 
@@ -177,9 +183,9 @@ func (b *boundEvents) event(p boundPod) *eventsv1.Event {
 // the name is valid. Short names need no check, because a pod's name, a dot and hexadecimal digits
 // together are valid.
 func (p boundPod) eventName() string {
-	name := p.pod.Name + "." + strconv.FormatInt(p.at.UnixNano(), 16)
+	name := p.name + "." + strconv.FormatInt(p.at.UnixNano(), 16)
 	if len(name) > validation.DNS1123SubdomainMaxLength {
-		return recordutil.GenerateEventName(p.pod.Name, p.at.UnixNano())
+		return recordutil.GenerateEventName(p.name, p.at.UnixNano())
 	}
 	return name
 }

@@ -13,8 +13,6 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	recordutil "k8s.io/client-go/tools/record/util"
-
-	"github.com/numalet/numalet/pkg/sched"
 )
 
 // TestBoundEvents checks that events are dropped if the queue is full, and that waiting events are
@@ -24,7 +22,7 @@ func TestBoundEvents(t *testing.T) {
 	b := boundEventsWith(t, func(context.Context, *eventsv1.Event) error { written.Add(1); return nil })
 	b.queue = make(chan boundPod, 3)
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
-		b.add(boundPod{pod(name), "n1", time.Now()})
+		b.add(newBoundPod(pod(name), "n1", time.Now()))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -67,7 +65,7 @@ func newSlowEvents(t *testing.T) *slowEvents {
 // bind binds pods, four in each millisecond of simulated time.
 func (s *slowEvents) bind(pods int) {
 	for range pods {
-		s.add(boundPod{pod("a"), "n1", time.Now()})
+		s.add(newBoundPod(pod("a"), "n1", time.Now()))
 		time.Sleep(time.Millisecond / 4)
 	}
 }
@@ -151,7 +149,7 @@ func TestOrder(t *testing.T) {
 		return nil
 	})
 	for i := range longQueue + 1 {
-		b.add(boundPod{pod(fmt.Sprint(i)), "n1", time.Now()})
+		b.add(newBoundPod(pod(fmt.Sprint(i)), "n1", time.Now()))
 		want = append(want, fmt.Sprint(i))
 	}
 	b.drain(t.Context(), func() bool { return true })
@@ -165,9 +163,9 @@ func TestOrder(t *testing.T) {
 func TestEventName(t *testing.T) {
 	now := time.Now()
 	for _, n := range []int{1, 9, 200, 236, 237, 253} {
-		s := boundPod{pod: &sched.Pod{Name: strings.Repeat("a", n)}, at: now}
+		s := boundPod{name: strings.Repeat("a", n), at: now}
 		got := s.eventName()
-		if want := recordutil.GenerateEventName(s.pod.Name, now.UnixNano()); n < 237 && got != want {
+		if want := recordutil.GenerateEventName(s.name, now.UnixNano()); n < 237 && got != want {
 			t.Errorf("event of a pod with a name of %d letters: %q, want %q", n, got, want)
 		}
 		if wrong := validation.IsDNS1123Subdomain(got); wrong != nil {
@@ -177,7 +175,7 @@ func TestEventName(t *testing.T) {
 }
 
 func BenchmarkEvent(b *testing.B) {
-	e, p := &boundEvents{host: "host"}, boundPod{&sched.Pod{Namespace: "perf", Name: "pod-00042", UID: "6f3ad70e"}, "node-00042", time.Now()}
+	e, p := &boundEvents{host: "host"}, boundPod{namespace: "perf", name: "pod-00042", uid: "6f3ad70e", node: "node-00042", at: time.Now()}
 	b.ReportAllocs()
 	for b.Loop() {
 		e.event(p)

@@ -66,7 +66,7 @@ func serveTLS(t testing.TB, answer http.HandlerFunc) *rest.Config {
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	config := &rest.Config{Host: server.URL, BearerToken: "secret", QPS: -1, Timeout: 5 * time.Second} // the same settings as in the controller
+	config := &rest.Config{Host: server.URL, BearerToken: "secret", UserAgent: "numalet-controller", QPS: -1, Timeout: 5 * time.Second} // the same settings as in the controller
 	config.CAData = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	return config
 }

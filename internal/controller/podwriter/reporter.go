@@ -95,7 +95,7 @@ func NewReporter(ctx context.Context, d Dependencies) (*Reporter, error) {
 
 // scheduled queues the event Scheduled, which says that a pod was bound.
 func (r *Reporter) scheduled(decision sched.Decision) {
-	r.bound.add(boundPod{decision.Pod, decision.At.Node, time.Now()})
+	r.bound.add(newBoundPod(decision.Pod, decision.At.Node, time.Now()))
 }
 
 // Unschedulable reports that no node suits a pod. If the pod belongs to a gang, it reports on each
@@ -260,7 +260,7 @@ func (r *Reporter) write(ctx context.Context, f failure) {
 		if unchanged && time.Since(before.at) < repeatAfter {
 			return
 		}
-		r.recorder(f.pod).Eventf(podReference(f.pod), nil, corev1.EventTypeWarning, v1alpha1.EventFailedScheduling, f.action(), "%s", f.message)
+		r.recorder(f.pod).Eventf(podReference(f.pod.Namespace, f.pod.Name, f.pod.UID), nil, corev1.EventTypeWarning, v1alpha1.EventFailedScheduling, f.action(), "%s", f.message)
 		if unchanged {
 			return
 		}
@@ -330,8 +330,8 @@ func (r *Reporter) recorder(pod *sched.Pod) events.EventRecorder {
 	return kubeapi.Recorder{EventRecorder: r.broadcaster.NewRecorder(scheme.Scheme, pod.Profile)}
 }
 
-func podReference(pod *sched.Pod) *corev1.ObjectReference {
-	return &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: types.UID(pod.UID)}
+func podReference(namespace, name, uid string) *corev1.ObjectReference {
+	return &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: namespace, Name: name, UID: types.UID(uid)}
 }
 
 // pause waits for d, or until ctx is done. If d is 0, it returns at once and makes no timer: with Go

@@ -162,7 +162,7 @@ func TestEventsOneByOne(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"a", "b", "c", "d", "e"} {
-			r.recorder(pod(name)).Eventf(podReference(pod(name)), nil, "Warning", "FailedScheduling", "Scheduling", "no room")
+			r.recorder(pod(name)).Eventf(podReference("default", name, "uid-"+name), nil, "Warning", "FailedScheduling", "Scheduling", "no room")
 		}
 		synctest.Wait()
 		if time.Sleep(5*time.Second + idleGap/2); slow.all.Load() != 4 {
