@@ -92,6 +92,7 @@ func (c *controller) watch(ctx context.Context) error {
 	wg.Go(func() { c.succeeded.RunWithContext(ctx) })
 	wg.Go(func() { c.leases.RunWithContext(ctx) })
 	if cache.WaitForCacheSync(ctx.Done(), c.synced...) {
+		c.state.View() // builds the indexes of all nodes now, and not only when this process begins to lead
 		// Most of the heap is garbage that the initial lists have left. Without this call of
 		// runtime.GC, Go would collect the garbage only after the heap has grown by GOGC percent.
 		// Until then, the controller would take new memory from the kernel, and the first access to
