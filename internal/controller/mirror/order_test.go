@@ -18,9 +18,9 @@ func lives() []life {
 	for i := range 3 {
 		n := fmt.Sprintf("n%d", i)
 		all = append(all,
-			life{"node " + n + " cpu=4", "gone node " + n, "node " + n + " cpu=16 gpus=4"},
+			life{"node " + n + " cpu=4", "gone node " + n, "node " + n + " cpu=16 gpus=4 parts=gpu.shared:16"},
 			life{"topology " + n + " numa=0:0-7,1:8-15 ready=false", "topology " + n + " numa=0:0-7,1:8-15 holds=uid-c" + n + ":8-9" +
-				" gpus=T4,T4,T4,T4 gpu-holders=uid-e" + n + ":1,uid-f" + n + ":0,lost:2"})
+				" gpus=T4,T4,T4,T4 gpu-holders=uid-e" + n + ":1,uid-f" + n + ":0,lost:2,uid-g" + n + ":3::1,uid-h" + n + ":3::2"})
 		for _, pod := range []life{
 			{"pod a%s cpu=3 policy=random", "pod a%s cpu=3 policy=random node=%s placement=0:2,1:1"},
 			{"pod b%s cpu=2 policy=single node=%s placement=1:2", "pod b%s cpu=2 policy=single node=%s placement=1:2 phase=Failed"},
@@ -28,6 +28,8 @@ func lives() []life {
 			{"pod d%s cpu=1 node=%s", "gone pod d%s cpu=1 node=%s"},
 			{"pod e%s cpu=1 gpus=1 scheduler=other", "pod e%s cpu=1 gpus=1 scheduler=other node=%s"},
 			{"pod f%s cpu=1 gpus=1 node=%s gpu-placement=0", "pod f%s cpu=1 gpus=1 node=%s gpu-placement=0 phase=Failed"},
+			{"pod g%s cpu=1 parts=gpu.shared:1 node=%s", "pod g%s cpu=1 parts=gpu.shared:1 node=%s phase=Failed"},
+			{"pod h%s cpu=1 parts=gpu.shared:1", "pod h%s cpu=1 parts=gpu.shared:1 node=%s"},
 		} {
 			var events life
 			for _, command := range pod {

@@ -34,6 +34,28 @@ func partKind(resource, gpus string) string {
 	return ""
 }
 
+// resourceOf returns the name of the resource that counts a device of a node, if the device is a GPU
+// share or a MIG slice. It returns "" for other devices, and if the node has no such resource. The
+// parameter `parts` is what the function parts returns for the node, and `gpus` is the name of the
+// resource that counts whole GPUs.
+func resourceOf(device string, topology *v1alpha1.NodeTopology, parts map[string]sched.GPUPart, gpus string) string {
+	kind := sharedKind
+	if v1alpha1.GPUOf(device) == device {
+		i := slices.IndexFunc(topology.Status.GPUs, func(g v1alpha1.GPU) bool { return g.ID == device && g.Form == gpu.Virtual.String() })
+		if i < 0 {
+			return ""
+		}
+		slice := topology.Status.GPUs[i]
+		kind = strings.TrimPrefix(slice.Type, typeOf(gpu.TypeName(slice.Model), ""))
+	}
+	for resource := range parts {
+		if partKind(resource, gpus) == kind {
+			return resource
+		}
+	}
+	return ""
+}
+
 // partRequest returns the parts of GPUs that are among the requested amounts. If several of the
 // requested resources count parts of GPUs, partRequest returns the first of them by name.
 func partRequest(amounts sched.Amounts, gpus string) sched.GPUPartRequest {

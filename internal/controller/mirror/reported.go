@@ -111,12 +111,11 @@ func withMemory(shares, placed []sched.NUMAShare) []sched.NUMAShare {
 	return shares
 }
 
-// deduct subtracts GPUs from the free GPUs of a node: those that pods hold according to the agent's
-// report, but that no assignment in the state names. There are two kinds of such GPUs. The first
-// kind is shares of GPUs, which no assignment names because the kubelet chooses the GPU of a share.
-// The second kind is the GPUs of pods without a matching assignment. Such a pod does not exist at
-// the API server, has ended according to the API server, or was placed with other GPUs. The
-// parameter `gpus` is the name of the resource that counts whole GPUs.
+// deduct subtracts from the record of a node without pods what pods hold according to the agent's
+// report, but what no assignment in the state names. The GPUs of shares are such, because the
+// kubelet chooses the GPU of a share. So is all that a pod without a matching assignment holds. Such
+// a pod does not exist at the API server, has ended according to the API server, or was placed with
+// other GPUs. The parameter `gpus` is the name of the resource that counts whole GPUs.
 func (n *node) deduct(base *sched.Node, gpus string) {
 	assigned := map[string][]sched.GPUShare{} // by the UID under which the agent reports the pod
 	for _, pod := range n.reported {
@@ -124,16 +123,24 @@ func (n *node) deduct(base *sched.Node, gpus string) {
 		assigned[uid] = n.holding(pod).GPUs
 	}
 	part := base.Parts[gpus+sharedSuffix].Milli
+	parts := map[string]int64{} // number of parts that pods without an assignment hold, by resource
 	for uid, r := range n.reports {
+		whole, known := assigned[uid]
 		for _, id := range r.devices {
 			gpu := slices.IndexFunc(base.GPUs, func(g sched.GPU) bool { return g.ID == v1alpha1.GPUOf(id) })
 			switch {
 			case gpu < 0: // a MIG slice, or a GPU that the agent does not list
 			case base.GPUs[gpu].ID != id && part > 0:
 				base.GPUs[gpu].Free = max(0, base.GPUs[gpu].Free-part)
-			case !slices.ContainsFunc(assigned[uid], func(s sched.GPUShare) bool { return s.ID == id }):
+			case !slices.ContainsFunc(whole, func(s sched.GPUShare) bool { return s.ID == id }):
 				base.GPUs[gpu].Free = 0
 			}
+			if resource := resourceOf(id, n.topology, base.Parts, gpus); resource != "" && !known {
+				parts[resource]++
+			}
 		}
+	}
+	if len(parts) > 0 {
+		base.Allocatable = base.Allocatable.Minus(sched.Amounts{Extended: sched.ExtendedOf(parts)})
 	}
 }
