@@ -49,7 +49,8 @@ type boundEvents struct {
 	create    func(context.Context, *eventsv1.Event) error
 	host      string
 	queue     chan boundPod
-	lastBound atomic.Int64  // time of the last Binding in Unix nanoseconds
+	began     time.Time     // times since then are measured with the monotonic clock, so that it does not matter if the system clock is set
+	lastBound atomic.Int64  // time of the last Binding in nanoseconds since the field `began`
 	idle      *time.Timer   // wakes all extra writers after idleGap; the method `add` restarts it for each bound pod while more than longQueue events wait
 	more      chan struct{} // each element wakes one extra writer
 }
@@ -72,7 +73,8 @@ func newBoundEvents(create func(context.Context, *eventsv1.Event) error) (*bound
 	if err != nil {
 		return nil, fmt.Errorf("read the host name for events: %w", err)
 	}
-	b := &boundEvents{create: create, host: host, queue: make(chan boundPod, queueSize), more: make(chan struct{}, extraWriters)}
+	b := &boundEvents{began: time.Now(), create: create, host: host, queue: make(chan boundPod, queueSize), more: make(chan struct{}, extraWriters)}
+	b.lastBound.Store(int64(-idleGap))
 	b.idle = time.AfterFunc(idleGap, func() {
 		for range extraWriters {
 			signal(b.more)
@@ -84,7 +86,7 @@ func newBoundEvents(create func(context.Context, *eventsv1.Event) error) (*bound
 // add queues the event of a bound pod, or drops the event if the queue is full. It returns at
 // once.
 func (b *boundEvents) add(p boundPod) {
-	b.lastBound.Store(p.at.UnixNano())
+	b.lastBound.Store(int64(time.Since(b.began)))
 	select {
 	case b.queue <- p:
 	default:
@@ -99,7 +101,9 @@ func (b *boundEvents) add(p boundPod) {
 }
 
 // binding reports whether a pod was bound less than idleGap ago.
-func (b *boundEvents) binding() bool { return time.Since(time.Unix(0, b.lastBound.Load())) < idleGap }
+func (b *boundEvents) binding() bool {
+	return time.Since(b.began)-time.Duration(b.lastBound.Load()) < idleGap
+}
 
 // run writes events until ctx is done. It then writes the events that still wait, for at most
 // drainTimeout.

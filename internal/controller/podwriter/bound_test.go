@@ -141,6 +141,22 @@ func TestEnd(t *testing.T) {
 	})
 }
 
+// TestClockSetBack checks that a Binding before the system clock was set back does not count as a
+// Binding that was just now.
+func TestClockSetBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := boundEventsWith(t, func(context.Context, *eventsv1.Event) error { return nil })
+		b.add(newBoundPod(pod("a"), "n1", time.Now().Add(time.Hour).Round(0))) // Round(0) drops the reading of the monotonic clock
+		if !b.binding() {
+			t.Error("a pod was just bound, but does not count")
+		}
+		time.Sleep(idleGap)
+		if b.binding() {
+			t.Error("a pod still counts as just bound")
+		}
+	})
+}
+
 // TestOrder checks that one goroutine writes events in the order in which the pods were bound.
 func TestOrder(t *testing.T) {
 	var want, got []string

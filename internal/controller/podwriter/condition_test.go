@@ -2,6 +2,7 @@ package podwriter
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -30,7 +31,7 @@ func TestConditionNeedsVersion(t *testing.T) {
 	for name, tc := range map[string]struct {
 		seen    []*corev1.Pod // the newest version of the pod after 0, 1, … patches; after more patches, the last element
 		answers []error       // answers to the tries
-		forget  bool          // whether Reporter.Forget is called before the second try, as for a pod that is bound or gone
+		then    func(*world)  // what happens after the first try, and half a second before the second one
 		want    []string      // resource versions in the patches
 	}{
 		"pending":                  {seen: []*corev1.Pod{seen("7", "uid-a", "")}, want: []string{"7"}},
@@ -40,7 +41,23 @@ func TestConditionNeedsVersion(t *testing.T) {
 		"modified":                 {seen: []*corev1.Pod{seen("7", "uid-a", ""), seen("8", "uid-a", "")}, answers: []error{conflict}, want: []string{"7", "8"}},
 		"modified: it is bound":    {seen: []*corev1.Pod{seen("7", "uid-a", ""), seen("8", "uid-a", "n1")}, answers: []error{conflict}, want: []string{"7"}},
 		"500 twice":                {seen: []*corev1.Pod{seen("7", "uid-a", "")}, answers: []error{broken, broken}, want: []string{"7", "7", "7"}},
-		"500, and then it is gone": {seen: []*corev1.Pod{seen("7", "uid-a", "")}, answers: []error{broken}, forget: true, want: []string{"7"}},
+		"500, and then it is gone": {seen: []*corev1.Pod{seen("7", "uid-a", "")}, answers: []error{broken}, then: func(w *world) { w.Forget("uid-a") }, want: []string{"7"}},
+		"500, and then it fails again": {seen: []*corev1.Pod{seen("7", "uid-a", "")}, answers: []error{broken}, then: func(w *world) {
+			time.Sleep(time.Second) // the second try now waits in the queue, because Run pauses after an explanation
+			w.Unschedulable(pod("a"))
+		}, want: []string{"7", "7"}},
+		"500, and then it is nearly bound": {seen: []*corev1.Pod{seen("7", "uid-a", "")}, answers: []error{broken}, then: func(w *world) {
+			time.Sleep(time.Second)
+			w.suppress("uid-a")
+			time.Sleep(time.Minute)
+			w.Unschedulable(pod("a"))
+		}, want: []string{"7", "7"}},
+		"500 for a minute, in which it fails often": {seen: []*corev1.Pod{seen("7", "uid-a", "")}, answers: slices.Repeat([]error{broken}, 5), then: func(w *world) {
+			for range 20 {
+				w.Unschedulable(pod("a"))
+				time.Sleep(3 * time.Second)
+			}
+		}, want: slices.Repeat([]string{"7"}, 6)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(t *testing.T, w *world) {
@@ -63,8 +80,8 @@ func TestConditionNeedsVersion(t *testing.T) {
 				})
 				w.Unschedulable(pod("a"))
 				time.Sleep(1500 * time.Millisecond) // the explanation takes a second
-				if tc.forget {
-					w.Forget("uid-a")
+				if tc.then != nil {
+					tc.then(w)
 				}
 				time.Sleep(time.Hour)
 				synctest.Wait()

@@ -86,10 +86,12 @@ func (f failure) action() string {
 	return "Scheduling"
 }
 
-// report is a message that was reported about a pod, and the time of the report.
+// report is a message that was reported about a pod.
 type report struct {
-	message string
-	at      time.Time
+	message  string
+	at       time.Time // when it was reported
+	tries    int       // how often the condition could not be written; 0 if it is written, or is being written for the first time
+	retrying bool      // the function `later` will queue the failure again
 }
 
 func newFailureQueue() *failureQueue {
@@ -260,19 +262,40 @@ const (
 )
 
 // later is called when the condition for the failure f could not be written. It queues f again
-// after a delay, unless the pod then has a newer failure or report, or is no longer pending.
+// after a delay, unless the condition is written by then, the pod has a newer failure or report, or
+// the pod is no longer pending.
 func (q *failureQueue) later(f failure) {
 	delay := min(maxRetry, minRetry<<min(f.tries, 10))
 	f.tries++
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.amend(f, func(last *report) { last.tries, last.retrying = f.tries, true })
 	time.AfterFunc(delay, func() {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		last, pending := q.reported[f.pod.UID]
-		if !pending || q.has(f.pod.UID) || last.message != f.message {
-			return
-		}
-		q.put(f)
+		q.amend(f, func(last *report) {
+			last.retrying = false
+			if last.tries > 0 && !q.has(f.pod.UID) { // a failure that the queue has replaces the retry
+				q.put(f)
+			}
+		})
 	})
+}
+
+// conditionWritten is called when the condition for the failure f is written.
+func (q *failureQueue) conditionWritten(f failure) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.amend(f, func(last *report) { last.tries = 0 })
+}
+
+// amend changes the last report about the pod of f, unless that report has another message than f,
+// or the pod is no longer pending. The caller holds q.mu.
+func (q *failureQueue) amend(f failure, change func(*report)) {
+	if last, pending := q.reported[f.pod.UID]; pending && last.message == f.message {
+		change(&last)
+		q.reported[f.pod.UID] = last
+	}
 }
 
 // recordReport returns the previous report about the pod of f. The result `known` is false if there
@@ -282,9 +305,14 @@ func (q *failureQueue) recordReport(f failure) (before report, known bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	before, known = q.reported[f.pod.UID]
-	if !known || before.message != f.message || time.Since(before.at) >= repeatAfter {
-		q.reported[f.pod.UID] = report{f.message, time.Now()}
+	now := report{message: f.message, at: time.Now()}
+	if known && before.message == f.message {
+		now.tries, now.retrying = before.tries, before.retrying
+		if time.Since(before.at) < repeatAfter {
+			now.at = before.at
+		}
 	}
+	q.reported[f.pod.UID] = now
 	return before, known
 }
 

@@ -245,10 +245,10 @@ func (r *Reporter) Run(ctx context.Context) error {
 }
 
 // write writes the event and the condition PodScheduled of a failure. If the message equals that of
-// the pod's last report, it does not write the condition, and writes the event only if at least
-// repeatAfter has passed since that report. A condition that a former process (such as a former
-// leader) has written counts as a report, too. Otherwise a restart would write the conditions and
-// events of all waiting pods again. If the condition cannot be written, it is written later,
+// the pod's last report, it does not write the condition again, and writes the event only if at
+// least repeatAfter has passed since that report. A condition that a former process (such as a
+// former leader) has written counts as a report, too. Otherwise a restart would write the conditions
+// and events of all waiting pods again. If the condition cannot be written, it is written later,
 // because cluster autoscalers read it. The later write does not repeat the event.
 func (r *Reporter) write(ctx context.Context, f failure) {
 	if f.tries == 0 {
@@ -257,18 +257,22 @@ func (r *Reporter) write(ctx context.Context, f failure) {
 			return
 		}
 		unchanged := known && before.message == f.message
-		if unchanged && time.Since(before.at) < repeatAfter {
+		if !unchanged || time.Since(before.at) >= repeatAfter {
+			r.recorder(f.pod).Eventf(podReference(f.pod.Namespace, f.pod.Name, f.pod.UID), nil, corev1.EventTypeWarning, v1alpha1.EventFailedScheduling, f.action(), "%s", f.message)
+		}
+		if unchanged && (before.tries == 0 || before.retrying) {
 			return
 		}
-		r.recorder(f.pod).Eventf(podReference(f.pod.Namespace, f.pod.Name, f.pod.UID), nil, corev1.EventTypeWarning, v1alpha1.EventFailedScheduling, f.action(), "%s", f.message)
 		if unchanged {
-			return
+			f.tries = before.tries // this failure has taken the place of a retry
 		}
 	}
 	if err := r.setCondition(ctx, f); err != nil {
 		logr.FromContextOrDiscard(ctx).V(2).Info("the condition of a waiting pod is not written yet", "pod", f.pod.String(), "tries", f.tries+1, "error", err.Error())
 		r.failures.later(f)
+		return
 	}
+	r.failures.conditionWritten(f)
 }
 
 // setCondition sets the condition PodScheduled of a pod to False. Cluster autoscalers and people
