@@ -26,15 +26,22 @@ type record struct {
 		free     bool // at the last read, the Lease existed and had no holder
 		released bool // the former holder released the lease before this replica took it
 		busy     bool // a step that only the holder may take may be in progress
+		lost     bool // the Lease had another holder, or none, after this replica had taken it
 	}
 }
 
-// Get reads the Lease object, and records whether it has no holder.
+// Get reads the Lease object, and records whether it has no holder. If this replica has taken the
+// lease, but does not hold it any more, then another replica may have led meanwhile, for example
+// while this replica was paused (SIGSTOP). The lease is then lost for good, even if the other replica
+// has released it: this replica would go on without knowing what the other one has done.
 func (r *record) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	found, raw, err := r.Interface.Get(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.mu.free = err == nil && found.HolderIdentity == ""
+	if err == nil && r.mu.held && found.HolderIdentity != r.Identity() {
+		r.mu.lost, r.mu.held = true, false
+	}
 	return found, raw, err
 }
 
@@ -49,10 +56,14 @@ func (r *record) Create(ctx context.Context, to resourcelock.LeaderElectionRecor
 }
 
 // Update takes, renews or releases the lease. It refuses to release the lease while a step that
-// only the holder may take may be in progress.
+// only the holder may take may be in progress. It refuses to take or renew a lease that this replica
+// has lost (see Get).
 func (r *record) Update(ctx context.Context, to resourcelock.LeaderElectionRecord) error {
 	if to.HolderIdentity == "" && r.isBusy() {
 		return errBusy
+	}
+	if r.isLost() {
+		return ErrLost
 	}
 	sent := time.Now()
 	err := r.Interface.Update(ctx, to)
@@ -102,4 +113,10 @@ func (r *record) isBusy() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.mu.busy
+}
+
+func (r *record) isLost() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.mu.lost
 }
