@@ -77,6 +77,7 @@ type controller struct {
 // itself starts end when ctx is done.
 func newController(ctx context.Context, cfg config.Controller, log logr.Logger, clients clients) (*controller, error) {
 	c := unconnected(cfg, log, clients)
+	ctx = logr.NewContext(ctx, log)
 	for _, part := range c.parts() {
 		if err := part(ctx); err != nil {
 			return nil, err

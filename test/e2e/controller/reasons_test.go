@@ -46,7 +46,7 @@ func stuckPods() map[string]stuck {
 		"cordoned":        {spec: on("c"), says: "nodes are cordoned: ask an administrator to run kubectl uncordon NODE"},
 		"lonely":          {spec: `affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: none}}}]}}, `, says: "no node runs the pods that the pod's affinity requires: create these pods first"},
 		"unwanted":        {spec: on("a") + `affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: filler}}}]}}, `, says: "an anti-affinity rule keeps the pod from every other node: wait until these pods end"},
-		"over-quota":      {namespace: "limited", cpu: "2", says: "the quota of the tenant is used up (limit 1 CPU): wait until other pods of the tenant end"},
+		"over-quota":      {namespace: "limited", cpu: "2", says: "the quota of the tenant is used up (limit 1 CPU): request less, ask an administrator for a higher quota, or wait until other pods of the tenant end"},
 		"unknown-tenant":  {namespace: "nobody", says: "the tenant nobody does not exist: ask an administrator to create the Tenant"},
 		"unknown-group":   {meta: of("gpu-group", "none"), gpus: 1, says: "the GPU group none does not serve the pod: check kubectl numalet groups"},
 		"unknown-gpu":     {meta: of("gpu-type", "H999"), gpus: 1, says: "too few GPUs of the requested type or group are free: check the type"},
@@ -151,7 +151,7 @@ func TestReasons(t *testing.T) {
 	w.apply(all.String())
 	w.await("the rejection counts", func() bool { return strings.Contains(team.run(*tool, "why", "rejected"), "rejected") })
 	w.apply(owned.manifest("again"))
-	cases["again"] = stuck{namespace: "team", says: "the node could not honour the placement of an earlier pod of the same owner: wait some minutes"}
+	w.hears(team, "again", "the node could not honour the placement of an earlier pod of the same owner: wait some minutes") // first, because this holds for ten seconds only
 	cases["rejected"] = stuck{namespace: "team", says: "the node rejected the pod's placement, which ended the pod: its owner creates a new one"}
 	cases["filler"] = stuck{namespace: "team", says: "the pod is on node a: see kubectl describe pod filler"}
 	for name, s := range cases {
