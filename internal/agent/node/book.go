@@ -49,8 +49,11 @@ type book struct {
 func key(uid, container string) string { return uid + "/" + container }
 
 // reserve grants the pod of h the CPUs for the request p. It returns a function that undoes the
-// grant.
+// grant. If the pod already has such a grant, reserve changes nothing, and there is nothing to undo.
 func (b *book) reserve(h Held, p pool.Pod) (undo func(), err error) {
+	if _, granted := b.held[p.UID]; granted {
+		return func() {}, nil
+	}
 	if h.Grant, err = b.ledger.Reserve(p); err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ import (
 //  3. remove the CFS quota of the pod's cgroup
 //  4. remove the CPUs from the cpusets of all shared containers, send systemd the changes of steps 3
 //     and 4, and move interrupts off these CPUs if the pod requests isolation
+//  5. move those exclusive containers of the pod to their CPUs that already run (see pinSiblings)
 //
 // If a step fails, carve reverts the steps before it, so that the pod does not hold these CPUs. Two
 // changes stay, because the kubelet will try to create the container again. The CFS quota stays
@@ -33,6 +34,10 @@ func (n *Node) carve(ctx context.Context, c workload.Container, got class) ([]wo
 	}
 	specs, err := n.commit(ctx, c.Sandbox, undo)
 	if err != nil {
+		return nil, err
+	}
+	if err := n.pinSiblings(ctx, c); err != nil {
+		n.revert(context.WithoutCancel(ctx), c.Sandbox, undo, isLate(ctx, err))
 		return nil, err
 	}
 	n.notePartlyIsolated(c.Sandbox)
@@ -52,17 +57,40 @@ func (n *Node) commit(ctx context.Context, s workload.Sandbox, undo func()) ([]w
 	}
 	specs, err := n.clear(ctx, s)
 	if err != nil {
-		late := ctx.Err() != nil || errors.As(err, new(notPersisted))
-		n.revert(context.WithoutCancel(ctx), s, undo, late)
+		n.revert(context.WithoutCancel(ctx), s, undo, isLate(ctx, err))
 	}
 	return specs, err
+}
+
+// isLate reports whether a change failed because the hook's time ran out, or because systemd does
+// not know the new CPUs of all containers yet.
+func isLate(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || errors.As(err, new(notPersisted))
+}
+
+// pinSiblings writes the CPUs of the other exclusive containers of a container's pod to their
+// cgroups. Such a container may already run without a grant, on the shared CPUs, for example if it
+// ran before the agent was installed, and no CPUs were free then. From the grant on, it is no shared
+// container any more, so nothing else would move it off the CPUs that become exclusive. Callers hold
+// n.mu.
+func (n *Node) pinSiblings(ctx context.Context, c workload.Container) error {
+	p := n.mu.pods[c.Sandbox.Pod.UID]
+	if p == nil {
+		return nil
+	}
+	var errs []error
+	for _, sibling := range p.containers {
+		if d := n.decide(sibling); d.Exclusive && sibling.ID != c.ID {
+			errs = append(errs, n.assert(ctx, sibling, d))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // revert calls `undo`, which reverts a change of the ledger for the sandbox's pod. It then gives
 // the CPUs of the change back to shared containers. If the parameter `late` is true, it withholds
 // these CPUs instead: shared containers may use them only after some time (see the type
-// `withheld`). `late` means that the hook's time ran out, or that systemd does not know the new
-// CPUs of all containers yet. Callers hold n.mu.
+// `withheld`). See isLate. Callers hold n.mu.
 func (n *Node) revert(ctx context.Context, s workload.Sandbox, undo func(), late bool) {
 	before := n.mu.book.ledger.Shared()
 	undo()

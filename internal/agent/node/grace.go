@@ -32,8 +32,13 @@ func (n *Node) leaving() []Held {
 }
 
 // finishResizes handles the CPUs that containers gave back in a resize. It makes them shared,
-// unless they must stay idle for longer (see the constant `grace`). Callers hold n.mu.
+// unless they must stay idle for longer (see the constant `grace`). It does nothing until the
+// container runtime has listed its containers: before that, the agent does not know which containers
+// to move off these CPUs. Callers hold n.mu.
 func (n *Node) finishResizes(ctx context.Context) {
+	if !n.mu.synced {
+		return
+	}
 	now, returned := n.env.Now(), false
 	for _, h := range n.leaving() {
 		uid := h.Grant.UID
@@ -76,13 +81,32 @@ func (n *Node) isOff(ctx context.Context, h Held) bool {
 	return err == nil
 }
 
+// assertResized writes the CPUs of those shared containers again whose resize the container runtime
+// has not confirmed. If runc cannot apply a resize, it writes the CPUs again that the container had at
+// its last resize, and some of them may be exclusive to another container by now. The runtime then
+// reports nothing to the agent. Callers hold n.mu.
+func (n *Node) assertResized(ctx context.Context) {
+	for _, p := range n.mu.pods {
+		for id, c := range p.containers {
+			if _, resized := n.mu.resized[id]; !resized {
+				continue
+			}
+			if err := n.assert(ctx, c, n.decide(c)); err != nil {
+				logr.FromContextOrDiscard(ctx).Error(err, "a shared container may run on exclusive CPUs after a resize that failed; retrying", "container", c.String())
+			}
+		}
+	}
+	now := n.env.Now()
+	maps.DeleteFunc(n.mu.resized, func(_ string, until time.Time) bool { return !now.Before(until) })
+}
+
 // resizing reports whether the resize of any container is incomplete. A resize is incomplete if the
 // container runtime has not confirmed it, or if the CPUs that the container gave back are not
 // shared yet.
 func (n *Node) resizing() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return len(n.mu.confirm) > 0 || len(n.leaving()) > 0
+	return len(n.mu.confirm) > 0 || len(n.mu.resized) > 0 || len(n.leaving()) > 0
 }
 
 // forgetResizes deletes the records of incomplete resizes (n.mu.leave and n.mu.confirm) for grants

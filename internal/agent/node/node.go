@@ -35,12 +35,19 @@ type Node struct {
 		// not confirmed yet, by container ID. The value is the time until which the runtime may
 		// confirm the resize.
 		confirm map[string]time.Time
+		// resized has the shared containers whose resize the container runtime has not confirmed yet,
+		// by container ID. The value is the time until which the agent writes their CPUs again and
+		// again (see assertResized).
+		resized map[string]time.Time
 		// leave has the grants with CPUs that a container gave back in a resize, by Grant.UID. The
 		// value is the earliest time at which these CPUs may become shared.
 		leave map[string]time.Time
 		// withheld has the CPUs that pods did not get because systemd did not apply all changes
 		// before the hook's deadline, by UID of the pod.
 		withheld map[string]withheld
+		// awaited has the UIDs of pods with running containers of which the agent cannot tell whether
+		// they get exclusive CPUs until it knows the pod (see adopt).
+		awaited map[string]bool
 		// unconfined is true if the last write of the shared CPUs failed for the cgroup of any
 		// sandbox or shared container.
 		unconfined bool
@@ -78,8 +85,8 @@ func New(m *topology.Machine, cfg Config, env Dependencies, s Snapshot) (*Node, 
 	n := &Node{machine: m, cfg: cfg, env: env, ended: make(chan struct{}, 1)}
 	n.mu.book = &book{ledger: ledger, held: map[string]Held{}}
 	n.mu.pods = map[string]*pod{}
-	n.mu.confirm, n.mu.leave = map[string]time.Time{}, map[string]time.Time{}
-	n.mu.withheld = map[string]withheld{}
+	n.mu.confirm, n.mu.resized, n.mu.leave = map[string]time.Time{}, map[string]time.Time{}, map[string]time.Time{}
+	n.mu.withheld, n.mu.awaited = map[string]withheld{}, map[string]bool{}
 	return n, n.restore(s)
 }
 

@@ -67,12 +67,14 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 }
 
-// retry repairs the partitions of containers. It also writes the cpusets of shared containers again
-// if an earlier write failed or was not possible yet (see confineAgain and widenSharers).
+// retry repairs the partitions of containers, and adopts containers whose pod was not known before.
+// It also writes the cpusets of shared containers again if an earlier write failed or was not
+// possible yet (see confineAgain and widenSharers).
 func (n *Node) retry(ctx context.Context) {
 	n.assertPartitions(ctx)
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.adoptAwaited(ctx)
 	if _, err := n.confineAgain(ctx); err != nil {
 		logr.FromContextOrDiscard(ctx).V(2).Info("retrying", "after", retryInterval, "err", err.Error())
 	}
@@ -102,6 +104,7 @@ func (n *Node) sweep(ctx context.Context) (left int) {
 		}
 	}
 	n.catchUp(ctx)
+	n.assertResized(ctx)
 	n.finishResizes(ctx)
 	n.forgetResizes()
 	n.giveBack(ctx)
@@ -196,6 +199,7 @@ func (n *Node) release(ctx context.Context, uid string) {
 	free := n.mu.book.drop(uid)
 	p := n.mu.pods[uid]
 	delete(n.mu.pods, uid)
+	delete(n.mu.awaited, uid)
 	if p != nil && len(p.gpus) > 0 && n.env.GPUsFreed != nil {
 		n.env.GPUsFreed()
 	}

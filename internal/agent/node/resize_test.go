@@ -19,6 +19,8 @@ import (
 //
 // The command changes the resources of a container as a user does, and passes the new size to the
 // container runtime as the kubelet does. With `fails`, the runtime cannot apply the agent's answer.
+// With `rollsback`, it cannot apply the answer either, and writes the CPUs of the last answer that it
+// could apply to the cgroup again, as runc does.
 // With `unconfirmed`, the agent is killed after the runtime has applied the answer. With
 // `unanswered`, the agent is killed before the runtime has the answer. If the agent is down, the
 // runtime applies the resize without the agent, as containerd does.
@@ -50,6 +52,10 @@ func (s *script) resize(args []string) error {
 	}
 	switch how {
 	case "fails":
+		return nil
+	case "rollsback":
+		s.groups[c.Cgroup].cpus = c.decision.CPUs
+		s.look()
 		return nil
 	case "unanswered":
 		s.node = nil

@@ -47,7 +47,7 @@ func newScript(t *testing.T, out *scenario.Answer) *script {
 		"start": s.startContainer, "resynchronize": s.resynchronize, "exit": s.exitContainer, "stop": s.stopPod, "remove": s.removePod,
 		"vanish": s.vanish, "phase": s.phase, "delete": s.delete, "annotate": s.annotate, "sweep": s.sweep, "late": s.setLate, "informer": s.informer,
 		"break": s.breaks, "repair": s.repairs, "damage": s.damage, "reboot": s.reboot, "resize": s.resize, "wait": s.wait, "show": s.show, "report": s.report,
-		"give": s.give, "gpus": s.showGPUs, "groups": s.setGroups, "systemd": s.setSystemd, "collect": s.collect, "offline": s.offline, "partitions": s.checkPartitions, "retry": s.retry, "end": s.endPartition, "online": s.online, "firmware": s.firmware,
+		"hide": s.hide, "unhide": s.unhide, "give": s.give, "gpus": s.showGPUs, "groups": s.setGroups, "systemd": s.setSystemd, "collect": s.collect, "offline": s.offline, "partitions": s.checkPartitions, "retry": s.retry, "end": s.endPartition, "online": s.online, "firmware": s.firmware,
 	} {
 		s.commands[name] = func(c *scenario.Command) { s.fail(do(c.Words)) }
 	}
@@ -260,6 +260,19 @@ func (s *script) removePod(args []string) error {
 			return nil
 		}
 	}
+	return nil
+}
+
+// hide runs the script command `hide POD`. From then on, the container runtime does not list the
+// pod's sandboxes and containers, although their processes still run.
+func (s *script) hide(args []string) error {
+	s.hidden = args[0]
+	return nil
+}
+
+// unhide runs the script command `unhide`. The container runtime then lists all pods again.
+func (s *script) unhide([]string) error {
+	s.hidden = ""
 	return nil
 }
 

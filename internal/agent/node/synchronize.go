@@ -19,7 +19,8 @@ import (
 // containers with the given ones, and then makes the ledger of exclusive CPUs and the cgroups agree
 // with them. The list of containers leaves out exited containers. So a container that is not in the
 // list keeps its exclusive CPUs until its pod has ended, for example while the pod is in
-// CrashLoopBackOff. Only a static pod loses its CPUs as soon as it has no sandbox in the list.
+// CrashLoopBackOff. Only a static pod without processes loses its CPUs as soon as it has no sandbox
+// in the list.
 //
 // Synchronize continues after ctx has ended. On a busy machine, the timeout of the runtime may
 // expire, but running containers must get their CPUs anyway.
@@ -42,9 +43,10 @@ func (n *Node) Synchronize(ctx context.Context, sandboxes []workload.Sandbox, co
 	}
 	n.mu.synced = true
 	// The runtime confirms a resize at the end of an update, and does not send its list during an
-	// update. So no confirmation for a resize in n.mu.confirm will come any more. The list says
-	// whether each of these resizes was applied.
+	// update. So no confirmation for a resize in n.mu.confirm or n.mu.resized will come any more. The
+	// list says whether each of these resizes was applied.
 	clear(n.mu.confirm)
+	clear(n.mu.resized)
 	n.reconcile(ctx)
 }
 
@@ -68,8 +70,8 @@ func (n *Node) Synced() bool {
 // reconcile makes the ledger of exclusive CPUs and the cgroups agree with the known containers,
 // in these steps:
 //
-//  1. release pods that have ended, static pods without a sandbox, and pods that cannot have
-//     exclusive CPUs
+//  1. release pods that have ended, static pods without a sandbox and without processes, and pods
+//     that cannot have exclusive CPUs
 //  2. add grants for running containers that have none in the checkpoint file, and replace the
 //     unconfirmed grants of pods that the agent knows now. An unconfirmed grant was made from a
 //     container's spec while the agent did not know the pod
@@ -86,12 +88,15 @@ func (n *Node) reconcile(ctx context.Context) {
 	log := logr.FromContextOrDiscard(ctx)
 	n.dropGrantsInQoSCgroups()
 	for _, uid := range n.uids() {
-		if n.mu.pods[uid] == nil && n.staticOnly(uid) {
+		if n.mu.pods[uid] == nil && n.staticOnly(uid) && n.empty(ctx, uid) {
 			n.mu.book.drop(uid)
 			continue
 		}
-		n.releaseEnded(ctx, uid)
+		if n.hasEnded(uid) && !n.releaseEnded(ctx, uid) {
+			n.wake() // Run tries again until the processes of the pod have ended
+		}
 	}
+	clear(n.mu.awaited)
 	for _, c := range n.running() {
 		if err := n.adopt(c); err != nil {
 			_ = n.reportRefusal(ctx, c, err, keepsRunning) // the returned error would make an operation of the container runtime fail, but no operation is in progress
@@ -152,7 +157,7 @@ func (n *Node) running() []workload.Container {
 // adopt makes sure that a container that requests exclusive CPUs has a grant. If the container is
 // already pinned and its CPUs can be granted, the grant has these CPUs. Otherwise the grant has new
 // CPUs. If the agent does not know the pod yet, adopt may leave the container without a grant until
-// Reconcile is called.
+// it knows the pod (see adoptAwaited).
 func (n *Node) adopt(c workload.Container) error {
 	s := n.subject(c)
 	if s.pod != nil {
@@ -165,13 +170,28 @@ func (n *Node) adopt(c workload.Container) error {
 	switch got := classify(s); {
 	case got.kind == refused:
 		return got.why
-	case got.request == nil: // no CPUs to reserve now; for a pod that the informer does not have yet (awaitsPod), Reconcile calls adopt again later
+	case got.kind == awaitsPod: // adoptAwaited tries again
+		n.mu.awaited[c.Sandbox.Pod.UID] = true
+		return nil
+	case got.request == nil: // no CPUs to reserve
 		return nil
 	case c.Resources.Pinned() && n.grantPinned(c, *got.request):
 		return nil
 	default:
 		_, err := n.reserve(c, *got.request)
 		return err
+	}
+}
+
+// adoptAwaited calls reconcile if the agent knows a pod now that it had to know before it could adopt
+// the pod's containers. Such a container was created while the agent was away, and the informer got
+// the pod only after the agent had connected to the container runtime again. Callers hold n.mu.
+func (n *Node) adoptAwaited(ctx context.Context) {
+	for uid := range n.mu.awaited {
+		if n.apiPod(n.ref(uid)) != nil {
+			n.reconcile(ctx)
+			return
+		}
 	}
 }
 

@@ -30,10 +30,16 @@ func (n *Node) update(ctx context.Context, c workload.Container, want workload.R
 	defer n.mu.Unlock()
 	a.Decision = n.decide(c)
 	if !a.Exclusive {
+		if err := n.checkStaysShared(c, want); err != nil {
+			return workload.Answer{}, err
+		}
 		if n.qosCgroup(c.Sandbox) != "" {
 			a.CPUs = cpuset.Set{}
+			return a, nil
 		}
-		return a, n.checkStaysShared(c, want)
+		n.mu.resized[c.ID] = n.env.Now().Add(confirmation)
+		n.wake()
+		return a, nil
 	}
 	n.learn(c)
 	// The kubelet writes a new CFS quota of the pod before the runtime calls Update. So the quota
@@ -55,6 +61,7 @@ func (n *Node) update(ctx context.Context, c workload.Container, want workload.R
 	}
 	if _, grows := n.mu.confirm[c.ID]; grows { // also if this is a retry after the runtime failed to apply the resize
 		n.mu.confirm[c.ID] = n.env.Now().Add(confirmation)
+		n.wake() // so that Run undoes the resize if the runtime does not confirm it
 	}
 	if to.cpus < claim.CPUs.Len() {
 		a.CPUs, err = n.keep(c, claim, to.cpus)
@@ -79,6 +86,7 @@ func (n *Node) checkStaysShared(c workload.Container, want workload.Resources) e
 func (n *Node) Updated(ctx context.Context, c workload.Container) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	delete(n.mu.resized, c.ID)
 	n.noteGrowth(c)
 	n.learn(c)
 	err := n.followSpec(ctx, c)

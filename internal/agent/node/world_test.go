@@ -33,6 +33,7 @@ type world struct {
 
 	sandboxes  map[string]workload.Sandbox  // the sandboxes that the runtime has, by ID
 	containers map[string]*runtimeContainer // the containers that the runtime has, by ID
+	hidden     string                       // UID of a pod that the runtime has, but does not list; "" for none
 	pods       map[string]*corev1.Pod       // the pods that the API server has, by UID
 	late       map[string]bool              // pods that the informer does not know yet
 	unsynced   bool                         // the informer has not listed the pods yet
@@ -95,6 +96,14 @@ func (w *world) groupOf(id string) (string, bool) {
 // startAgent starts the agent from the checkpoint on the disk, and connects it
 // to the container runtime.
 func (w *world) startAgent() error {
+	err := w.launchAgent()
+	w.synchronize()
+	return err
+}
+
+// launchAgent starts the agent from the checkpoint on the disk. It does not connect it to the
+// container runtime.
+func (w *world) launchAgent() error {
 	var s Snapshot
 	if len(w.disk) > 0 {
 		if err := json.Unmarshal(w.disk, &s); err != nil {
@@ -105,7 +114,6 @@ func (w *world) startAgent() error {
 	w.node, err = New(w.machine, w.cfg, Dependencies{
 		Pods: w, Cgroups: w, Processes: w, Store: w, Events: w, Rejecter: w, Observer: w, Isolator: isolator{w}, GroupOf: w.groupOf, GPUsFreed: w.gpusFreed, Now: func() time.Time { return time.Time{}.Add(w.now) },
 	}, s)
-	w.synchronize()
 	return err
 }
 
@@ -134,11 +142,12 @@ func (i isolator) Isolate(_ context.Context, cpus cpuset.Set) error {
 func (w *world) synchronize() {
 	var containers []workload.Container
 	for _, id := range slices.Sorted(maps.Keys(w.containers)) {
-		if c := w.containers[id]; c.state != "exited" {
+		if c := w.containers[id]; c.state != "exited" && c.Sandbox.Pod.UID != w.hidden {
 			containers = append(containers, c.Container)
 		}
 	}
 	sandboxes := slices.SortedFunc(maps.Values(w.sandboxes), func(a, b workload.Sandbox) int { return strings.Compare(a.ID, b.ID) })
+	sandboxes = slices.DeleteFunc(sandboxes, func(s workload.Sandbox) bool { return s.Pod.UID == w.hidden })
 	w.node.Synchronize(context.Background(), sandboxes, containers)
 }
 
