@@ -155,6 +155,7 @@ func (c *controller) newReporter(ctx context.Context) (err error) {
 	c.reporter, err = podwriter.NewReporter(ctx, podwriter.Dependencies{
 		Client: c.clients.report, CreateEvent: c.clients.events, Explain: c.filters.explain, Kind: c.filters.kind,
 		Fence: func() error { return c.fence() }, Timeout: c.cfg.BindTimeout, Newest: newestOf(c.factory.Core().V1().Pods().Lister()),
+		Placed: c.state.Holds,
 	})
 	return err
 }

@@ -41,6 +41,7 @@ type Reporter struct {
 	explain     func(*sched.Pod) string
 	kindOf      func(*sched.Pod) string
 	newest      func(namespace, name string) *corev1.Pod
+	placed      func(uid string) bool
 	shared      explanations
 	broadcaster events.EventBroadcaster // for events of failures, which may repeat
 	bound       *boundEvents
@@ -67,6 +68,9 @@ type Dependencies struct {
 	// gone. If Newest is nil, a condition is written whatever version of the pod the API server
 	// has, and each condition counts as the first one of its pod.
 	Newest func(namespace, name string) *corev1.Pod
+	// Placed reports whether a pod is assigned to a node in the state of the nodes. Such a pod is
+	// bound, or is being bound. If Placed is nil, no pod is.
+	Placed func(uid string) bool
 	// Kind returns a key for a pod. The same explanation of why no node suits a pod is valid for
 	// all pods with the same key, unless the key is "". A pod with the key "" shares its
 	// explanation only with the pods of its gang. Only Run calls Kind. If Kind is nil, pods do not
@@ -82,9 +86,12 @@ func NewReporter(ctx context.Context, d Dependencies) (*Reporter, error) {
 		return nil, err
 	}
 	free := newGaps()
-	r := &Reporter{client: d.Client, fence: d.Fence, timeout: d.Timeout, explain: d.Explain, kindOf: d.Kind, newest: d.Newest, bound: bound, gaps: free, turns: newTurns(bound.binding, free), failures: newFailureQueue(), outdated: newOutdated()}
+	r := &Reporter{client: d.Client, fence: d.Fence, timeout: d.Timeout, explain: d.Explain, kindOf: d.Kind, newest: d.Newest, placed: d.Placed, bound: bound, gaps: free, turns: newTurns(bound.binding, free), failures: newFailureQueue(), outdated: newOutdated()}
 	if r.fence == nil {
 		r.fence = func() error { return nil }
+	}
+	if r.placed == nil {
+		r.placed = func(string) bool { return false }
 	}
 	if r.kindOf == nil {
 		r.kindOf = func(*sched.Pod) string { return "" }
@@ -99,12 +106,15 @@ func (r *Reporter) scheduled(decision sched.Decision) {
 }
 
 // Unschedulable reports that no node suits a pod. If the pod belongs to a gang, it reports on each
-// pod of the gang, and the report says that too few nodes suit the gang. The report also says why.
+// pod of the gang that has no node, and the report says that too few nodes suit the gang. The report
+// also says why.
 func (r *Reporter) Unschedulable(pod *sched.Pod) {
 	pods, _ := pod.Together()
 	shared := &attempt{pod: pod}
 	for _, p := range pods {
-		r.report(failure{pod: p, reason: corev1.PodReasonUnschedulable, attempt: shared})
+		if !r.placed(p.UID) {
+			r.report(failure{pod: p, reason: corev1.PodReasonUnschedulable, attempt: shared})
+		}
 	}
 }
 
@@ -244,13 +254,18 @@ func (r *Reporter) Run(ctx context.Context) error {
 	}
 }
 
-// write writes the event and the condition PodScheduled of a failure. If the message equals that of
-// the pod's last report, it does not write the condition again, and writes the event only if at
-// least repeatAfter has passed since that report. A condition that a former process (such as a
-// former leader) has written counts as a report, too. Otherwise a restart would write the conditions
-// and events of all waiting pods again. If the condition cannot be written, it is written later,
-// because cluster autoscalers read it. The later write does not repeat the event.
+// write writes the event and the condition PodScheduled of a failure. It writes nothing if this
+// process has seen meanwhile that the pod was deleted or bound. If the message equals that of the
+// pod's last report, it does not write the condition again, and writes the event only if at least
+// repeatAfter has passed since that report. A condition that a former process (such as a former
+// leader) has written counts as a report, too. Otherwise a restart would write the conditions and
+// events of all waiting pods again. If the condition cannot be written, it is written later, because
+// cluster autoscalers read it. The later write does not repeat the event.
 func (r *Reporter) write(ctx context.Context, f failure) {
+	if _, pending := r.precondition(f.pod); !pending {
+		r.failures.forget(f.pod.UID)
+		return
+	}
 	if f.tries == 0 {
 		before, known := r.failures.recordReport(f)
 		if !known && r.says(f) {

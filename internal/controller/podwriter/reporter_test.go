@@ -124,6 +124,42 @@ func TestUnschedulable(t *testing.T) {
 	})
 }
 
+// TestNotPending checks that nothing is reported about a pod that is bound or gone, although no node
+// suited it shortly before, and that the report is forgotten.
+func TestNotPending(t *testing.T) {
+	bound := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "uid-a"}, Spec: corev1.PodSpec{NodeName: "n1"}}
+	for name, newest := range map[string]*corev1.Pod{"bound": bound, "gone": nil} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(t *testing.T, w *world) {
+				w.newest = func(string, string) *corev1.Pod { return newest }
+				w.Unschedulable(pod("a"))
+				time.Sleep(time.Minute)
+				check(t, w)
+				if got := w.LastReport("uid-a"); got != "" {
+					t.Errorf("the last report is %q, want none", got)
+				}
+				if _, kept := w.failures.explained["uid-a"]; kept {
+					t.Error("the explanation is still kept")
+				}
+			})
+		})
+	}
+}
+
+// TestPlacedMembers checks that of a gang for which too few nodes have room, only those pods are
+// reported that no node was found for. The others are being bound.
+func TestPlacedMembers(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		w.placed = func(uid string) bool { return uid == "uid-a" }
+		first := pod("a")
+		first.Gang = &sched.Gang{ID: "g", Need: 2, Members: []*sched.Pod{first, pod("b")}}
+		w.Unschedulable(first)
+		time.Sleep(time.Minute)
+		const why = "0/3 nodes are available: 3 Insufficient cpu. (a)"
+		check(t, w, "event Warning FailedScheduling Scheduling by numalet-scheduler on b: "+why, "status of b: "+why)
+	})
+}
+
 func TestRefused(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		w.Refused(pod("a"), errors.New("remove the annotation"))
