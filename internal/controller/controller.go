@@ -41,8 +41,9 @@ type controller struct {
 	log          logr.Logger
 	clients      clients
 	factory      informers.SharedInformerFactory
-	synced       []cache.InformerSynced // each reports whether the objects of one informer's initial list were handled
-	newest       *mirror.Newest         // the largest resource version among the pods that the field `mirror` has handled
+	synced       []cache.InformerSynced                   // each reports whether the objects of one informer's initial list were handled
+	newest       *mirror.Newest                           // the largest resource version among the pods that the field `mirror` has handled
+	seen         func(namespace, name string) *corev1.Pod // returns the newest version of a pod that this process has seen, or nil if the pod is gone
 	state        *nodestate.State
 	ledger       *tenants.Ledger // usage of the tenants, and their scores (decayed averages of the usage)
 	groups       gpuGroups       // GPU groups and quotas
@@ -88,8 +89,9 @@ func newController(ctx context.Context, cfg config.Controller, log logr.Logger, 
 
 // unconnected returns a controller whose parts are not created yet.
 func unconnected(cfg config.Controller, log logr.Logger, clients clients) *controller {
+	factory := mirror.NewInformers(clients.watch, clients.pods)
 	return &controller{
-		cfg: cfg, log: log, clients: clients, factory: mirror.NewInformers(clients.watch, clients.pods), leads: make(chan struct{}), measured: newMetrics(),
+		cfg: cfg, log: log, clients: clients, factory: factory, seen: newestOf(factory.Core().V1().Pods().Lister()), leads: make(chan struct{}), measured: newMetrics(),
 	}
 }
 
@@ -154,7 +156,7 @@ func (c *controller) panicked(object string, cause any) {
 func (c *controller) newReporter(ctx context.Context) (err error) {
 	c.reporter, err = podwriter.NewReporter(ctx, podwriter.Dependencies{
 		Client: c.clients.report, CreateEvent: c.clients.events, Explain: c.filters.explain, Kind: c.filters.kind,
-		Fence: func() error { return c.fence() }, Timeout: c.cfg.BindTimeout, Newest: newestOf(c.factory.Core().V1().Pods().Lister()),
+		Fence: func() error { return c.fence() }, Timeout: c.cfg.BindTimeout, Newest: c.seen,
 		Placed: c.state.Holds,
 	})
 	return err

@@ -116,7 +116,7 @@ func (c *controller) schedule(ctx context.Context) error {
 			return nil
 		}
 	}
-	if err := c.newest.CatchUp(ctx, c.clients.metadata); err != nil {
+	if err := c.newest.CatchUp(ctx, c.clients.metadata, c.state.Holds); err != nil {
 		return err
 	}
 	if err := c.openLedger(ctx); err != nil {

@@ -102,6 +102,7 @@ func newCrowd(t testing.TB, nodes int) *crowd {
 		return true, a.(clienttesting.CreateAction).GetObject(), nil
 	})
 	w.controller, w.end = unwatched(t, client, w.bind)
+	w.controller.seen = w.newest
 	w.connect()
 	for i := range nodes {
 		w.controller.mirror.SetNode(crowdNode(i))
@@ -179,7 +180,7 @@ func (w *crowd) freshPods() (late int64) {
 		w.add(ordinary(fresh + int(i)))
 		time.Sleep(20 * time.Millisecond)
 		late += before + 1 - w.bound.Load()
-		earlier, _ := w.pods.Load(fmt.Sprintf("pod-%05d", i))
+		earlier, _ := w.pods.LoadAndDelete(fmt.Sprintf("pod-%05d", i))
 		w.controller.mirror.RemovePod(earlier.(*corev1.Pod))
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -189,6 +190,14 @@ func (w *crowd) freshPods() (late int64) {
 func (w *crowd) add(pod *corev1.Pod) {
 	w.pods.Store(pod.Name, pod)
 	w.controller.mirror.SetPod(pod)
+}
+
+// newest returns the newest version of a pod, or nil if the pod is gone.
+func (w *crowd) newest(_, name string) *corev1.Pod {
+	if pod, ok := w.pods.Load(name); ok {
+		return pod.(*corev1.Pod)
+	}
+	return nil
 }
 
 // bind applies a Binding, and passes the bound pod to the controller.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -53,57 +54,77 @@ func version(o metav1.Object) uint64 {
 // resource version in a list of pods. After this time, CatchUp lists the pods again.
 const relistAfter = time.Second
 
+// patience is how long CatchUp waits for bound pods that are not assigned to nodes although the mirror
+// has handled the newest version. It does not wait for ever, because the mirror drops a pod if it
+// panics when it handles the pod, and one such pod must not keep all others from being scheduled.
+const patience = 10 * time.Second
+
 // CatchUp waits until the mirror has handled every Binding that the API server has stored before
 // the call. A new leader calls it, because even a synced informer may not have received the last
 // Bindings of the former leader yet. CatchUp lists the metadata of all bound pods, possibly
-// several times.
+// several times. The function `holds` reports whether a pod with a UID is assigned to a node in the
+// state of the nodes. All pods in the list must be, because the resource version alone does not
+// suffice: while an informer lists its pods again, it passes them to the mirror in another order than
+// that of their versions.
 //
 // CatchUp lists the pods again after relistAfter, because the informer may never get an event with
-// the newest version in the list. This happens if the newest pod is deleted while the informer
-// lists pods.
+// the newest version in the list, or a pod in the list may have ended. The former happens if the
+// newest pod is deleted while the informer lists pods.
 //
 // If a list fails, CatchUp logs the error, and lists the pods again after relistAfter. An API
 // server that is overloaded for a moment must not end the process of a new leader: the next leader
 // would have to list the pods, too. CatchUp returns an error if ctx is done, or if this process has
 // no permission to list pods.
-func (n *Newest) CatchUp(ctx context.Context, client metadata.Interface) error {
-	for {
-		newest, err := newestBound(ctx, client)
+func (n *Newest) CatchUp(ctx context.Context, client metadata.Interface, holds func(uid string) bool) error {
+	for began := time.Now(); ; {
+		newest, bound, err := listBound(ctx, client)
 		if err != nil {
 			if ctx.Err() != nil || apierrors.IsForbidden(err) {
 				return fmt.Errorf("list bound pods: %w", err)
 			}
 			logr.FromContextOrDiscard(ctx).Error(err, "the bound pods could not be listed; they are listed again", "after", relistAfter.String())
-			newest = math.MaxUint64 // no version is so large, so the method `wait` waits for relistAfter, and then the pods are listed again
+			newest = math.MaxUint64 // no version is so large, so waitFor waits for relistAfter, and then the pods are listed again
 		}
-		reached, err := n.wait(ctx, newest)
+		reached, err := waitFor(ctx, func() bool {
+			if n.version.Load() < newest {
+				return false
+			}
+			bound = slices.DeleteFunc(bound, holds)
+			return len(bound) == 0
+		})
 		if err != nil {
 			return fmt.Errorf("wait for the last binds: %w", err)
 		}
 		if reached {
 			return nil
 		}
+		if n.version.Load() >= newest && time.Since(began) >= patience {
+			logr.FromContextOrDiscard(ctx).Error(nil, "bound pods are not known yet; scheduling begins without them", "uids", bound)
+			return nil
+		}
 	}
 }
 
-// newestBound returns the largest resource version of all bound pods that have not ended.
-func newestBound(ctx context.Context, client metadata.Interface) (newest uint64, err error) {
+// listBound returns the largest resource version of all bound pods that have not ended, and the UIDs
+// of these pods.
+func listBound(ctx context.Context, client metadata.Interface) (newest uint64, uids []string, err error) {
 	pods := client.Resource(corev1.SchemeGroupVersion.WithResource("pods"))
 	list := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return pods.List(ctx, o) })
 	list.PageSize = 5000
 	bound := metav1.ListOptions{FieldSelector: "spec.nodeName!=," + living}
 	err = list.EachListItem(ctx, bound, func(obj runtime.Object) error {
-		newest = max(newest, version(obj.(metav1.Object)))
+		pod := obj.(metav1.Object)
+		newest, uids = max(newest, version(pod)), append(uids, string(pod.GetUID()))
 		return nil
 	})
-	return newest, err
+	return newest, uids, err
 }
 
-// wait waits until the mirror has handled the given resource version, or until relistAfter has
-// passed. It reports whether the mirror has handled the version.
-func (n *Newest) wait(ctx context.Context, version uint64) (reached bool, err error) {
+// waitFor waits until the function `ready` returns true, or until relistAfter has passed. It returns
+// what `ready` has returned last.
+func waitFor(ctx context.Context, ready func() bool) (bool, error) {
 	expired := time.After(relistAfter)
-	for n.version.Load() < version {
+	for !ready() {
 		select {
 		case <-ctx.Done():
 			return false, ctx.Err()

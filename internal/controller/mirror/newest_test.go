@@ -24,9 +24,30 @@ func withLastPod(t *testing.T) *fake.FakeMetadataClient {
 	if err := metav1.AddMetaToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	last := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "last", ResourceVersion: "100"}}
+	last := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "last", UID: "uid-last", ResourceVersion: "100"}}
 	last.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
 	return fake.NewSimpleMetadataClient(scheme, last)
+}
+
+// held is a state of the nodes in which all pods are assigned to nodes.
+func held(string) bool { return true }
+
+// TestCatchUpWhileListing checks that CatchUp waits for each bound pod, even if the mirror has handled
+// a later version of another pod before it. An informer that lists its pods again does this. But
+// CatchUp must not wait for ever for a pod that the mirror cannot handle.
+func TestCatchUpWhileListing(t *testing.T) {
+	for handledAfter, want := range map[time.Duration]time.Duration{3 * time.Second: 3 * time.Second, time.Hour: patience} {
+		synctest.Test(t, func(t *testing.T) {
+			n := &Newest{}
+			n.note(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "105"}})
+			began := time.Now()
+			handled := func(uid string) bool { return uid == "uid-last" && time.Since(began) >= handledAfter }
+			err := n.CatchUp(t.Context(), withLastPod(t), handled)
+			if took := time.Since(began); err != nil || took < want || took > want+2*relistAfter {
+				t.Errorf("CatchUp = %v after %v, want it after %v", err, took, want)
+			}
+		})
+	}
 }
 
 // TestCatchUp checks that CatchUp waits until the mirror has handled the newest Binding, or a later
@@ -42,12 +63,12 @@ func TestCatchUp(t *testing.T) {
 		handler.OnAdd(pod("99"), true)
 		soon, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := n.CatchUp(soon, client); !errors.Is(err, context.DeadlineExceeded) {
+		if err := n.CatchUp(soon, client, held); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a bind was not told of, and CatchUp = %v", err)
 		}
 		time.AfterFunc(time.Second, func() { handler.OnDelete(pod("101")) })
 		began := time.Now()
-		if err := n.CatchUp(t.Context(), client); err != nil || time.Since(began) < time.Second || handled != 2 {
+		if err := n.CatchUp(t.Context(), client, held); err != nil || time.Since(began) < time.Second || handled != 2 {
 			t.Errorf("CatchUp = %v after %v, told of %d", err, time.Since(began), handled)
 		}
 	})
@@ -75,7 +96,7 @@ func TestCatchUpAfterErrors(t *testing.T) {
 				})
 				n := &Newest{}
 				n.note(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "100"}})
-				if err := n.CatchUp(t.Context(), client); (err != nil) != tc.fails || lists != tc.lists {
+				if err := n.CatchUp(t.Context(), client, held); (err != nil) != tc.fails || lists != tc.lists {
 					t.Errorf("CatchUp = %v after %d lists, want an error: %v, after %d", err, lists, tc.fails, tc.lists)
 				}
 			})
@@ -98,7 +119,7 @@ func TestCatchUpAfterDelete(t *testing.T) {
 		})
 		soon, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := n.CatchUp(soon, client); err != nil {
+		if err := n.CatchUp(soon, client, held); err != nil {
 			t.Errorf("CatchUp = %v after the pod's deletion", err)
 		}
 	})
