@@ -14,7 +14,8 @@ import (
 )
 
 // publish creates the NodeTopology if it does not exist, and applies the parts of its status that
-// have changed.
+// have changed. In a new NodeTopology, it first writes what pods hold. Otherwise the controller could
+// place pods on GPUs and CPUs before it knows that other pods hold them.
 func (t *Topology) publish(ctx context.Context) error {
 	current, found, err := t.current()
 	if err != nil {
@@ -34,6 +35,11 @@ func (t *Topology) publish(ctx context.Context) error {
 	after, err := split(want)
 	if err != nil {
 		return err
+	}
+	if held := holders(after[1]); len(current.Conditions) == 0 && len(held.fields) > 0 {
+		if err := t.apply(ctx, held); err != nil {
+			return err
+		}
 	}
 	for i, part := range after {
 		if !found || !reflect.DeepEqual(part.fields, before[i].fields) {
@@ -137,6 +143,18 @@ func split(s v1alpha1.NodeTopologyStatus) ([]part, error) {
 		changing["numa"] = nodes
 	}
 	return []part{{Component, lasting}, {Component + "-available", changing}}, nil
+}
+
+// holders returns the fields of the changing part that say what pods hold. Unlike the whole part,
+// they are valid in a NodeTopology that has no other fields yet.
+func holders(changing part) part {
+	only := part{changing.manager, map[string]any{}}
+	for _, name := range []string{"pods", "gpuHolders"} {
+		if field, ok := changing.fields[name]; ok {
+			only.fields[name] = field
+		}
+	}
+	return only
 }
 
 // available moves the fields about available resources from the given map to a new map, which it

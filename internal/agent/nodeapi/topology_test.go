@@ -151,7 +151,7 @@ const (
 // Later writes must have only the part of the status that has changed.
 func TestPublish(t *testing.T) {
 	publishing(t, func(p *published) {
-		p.waitAndCompare(made, lasting, free)
+		p.waitAndCompare(made, free, lasting, free) // what pods hold comes before the GPUs and CPUs, so that none of them appears free
 		want := []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: node, UID: "node-uid"}}
 		if diff := cmp.Diff(want, p.live().OwnerReferences); diff != "" {
 			t.Errorf("owners (-want +got):\n%s", diff)
@@ -180,7 +180,7 @@ func TestPublish(t *testing.T) {
 // one write of the NodeTopology.
 func TestPublishGathers(t *testing.T) {
 	publishing(t, func(p *published) {
-		p.waitAndCompare(made, lasting, free)
+		p.waitAndCompare(made, free, lasting, free)
 		for i := range 10 {
 			p.change(func(s *v1alpha1.NodeTopologyStatus) {
 				s.Pods = append(s.Pods, holder(fmt.Sprint("c", i), fmt.Sprint(i)))
@@ -196,12 +196,12 @@ func TestPublishGathers(t *testing.T) {
 // deleted or edited it.
 func TestPublishRepairs(t *testing.T) {
 	publishing(t, func(p *published) {
-		p.waitAndCompare(made, lasting, free)
+		p.waitAndCompare(made, free, lasting, free)
 		api := p.api.Resource(v1alpha1.NodeTopologyResource())
 		if err := api.Delete(p.Context(), node, metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		p.waitAndCompare(made, lasting, free)
+		p.waitAndCompare(made, free, lasting, free)
 
 		obj, err := api.Get(p.Context(), node, metav1.GetOptions{})
 		if err != nil {
@@ -219,7 +219,7 @@ func TestPublishRepairs(t *testing.T) {
 // as long as its status does not change, even if the agent restarts.
 func TestConditionKeepsItsTime(t *testing.T) {
 	publishing(t, func(p *published) {
-		p.waitAndCompare(made, lasting, free)
+		p.waitAndCompare(made, free, lasting, free)
 		since := p.status.Conditions[0].LastTransitionTime
 		p.change(func(s *v1alpha1.NodeTopologyStatus) { s.Conditions[0].LastTransitionTime = metav1.Unix(2, 0) })
 		p.topology.Notify()
@@ -239,7 +239,7 @@ func TestConditionKeepsItsTime(t *testing.T) {
 func TestPublishTriesAgain(t *testing.T) {
 	publishing(t, func(p *published) {
 		p.refuse.Store(3)
-		p.waitAndCompare(slices.Concat([]string{made, made, made}, []string{made, lasting, free})...)
+		p.waitAndCompare(slices.Concat([]string{made, made, made}, []string{made, free, lasting, free})...)
 	})
 }
 
