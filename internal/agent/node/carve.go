@@ -19,7 +19,7 @@ import (
 //  3. remove the CFS quota of the pod's cgroup
 //  4. remove the CPUs from the cpusets of all shared containers, send systemd the changes of steps 3
 //     and 4, and move interrupts off these CPUs if the pod requests isolation
-//  5. move those exclusive containers of the pod to their CPUs that already run (see pinSiblings)
+//  5. move the pod's other exclusive containers to their CPUs, if they already run (see pinSiblings)
 //
 // If a step fails, carve reverts the steps before it, so that the pod does not hold these CPUs. Two
 // changes stay, because the kubelet will try to create the container again. The CFS quota stays
@@ -90,7 +90,7 @@ func (n *Node) pinSiblings(ctx context.Context, c workload.Container) error {
 // revert calls `undo`, which reverts a change of the ledger for the sandbox's pod. It then gives
 // the CPUs of the change back to shared containers. If the parameter `late` is true, it withholds
 // these CPUs instead: shared containers may use them only after some time (see the type
-// `withheld`). See isLate. Callers hold n.mu.
+// `withheld`). The caller passes what isLate returns. Callers hold n.mu.
 func (n *Node) revert(ctx context.Context, s workload.Sandbox, undo func(), late bool) {
 	before := n.mu.book.ledger.Shared()
 	undo()
