@@ -37,7 +37,7 @@ func (n *Node) carve(ctx context.Context, c workload.Container, got class) ([]wo
 		return nil, err
 	}
 	if err := n.pinSiblings(ctx, c); err != nil {
-		n.revert(context.WithoutCancel(ctx), c.Sandbox, undo, isLate(ctx, err))
+		n.revert(ctx, c.Sandbox, undo, err)
 		return nil, err
 	}
 	n.notePartlyIsolated(c.Sandbox)
@@ -57,15 +57,9 @@ func (n *Node) commit(ctx context.Context, s workload.Sandbox, undo func()) ([]w
 	}
 	specs, err := n.clear(ctx, s)
 	if err != nil {
-		n.revert(context.WithoutCancel(ctx), s, undo, isLate(ctx, err))
+		n.revert(ctx, s, undo, err)
 	}
 	return specs, err
-}
-
-// isLate reports whether a change failed because the hook's time ran out, or because systemd does
-// not know the new CPUs of all containers yet.
-func isLate(ctx context.Context, err error) bool {
-	return ctx.Err() != nil || errors.As(err, new(notPersisted))
 }
 
 // pinSiblings writes the CPUs of the other exclusive containers of a container's pod to their
@@ -74,24 +68,33 @@ func isLate(ctx context.Context, err error) bool {
 // container any more, so nothing else would move it off the CPUs that become exclusive. Callers hold
 // n.mu.
 func (n *Node) pinSiblings(ctx context.Context, c workload.Container) error {
-	p := n.mu.pods[c.Sandbox.Pod.UID]
+	return n.pin(ctx, c.Sandbox.Pod.UID, c.ID)
+}
+
+// pin writes the CPUs of a pod's exclusive containers to their cgroups, except for the container with
+// the ID `but`. Callers hold n.mu.
+func (n *Node) pin(ctx context.Context, uid, but string) error {
+	p := n.mu.pods[uid]
 	if p == nil {
 		return nil
 	}
 	var errs []error
-	for _, sibling := range p.containers {
-		if d := n.decide(sibling); d.Exclusive && sibling.ID != c.ID {
-			errs = append(errs, n.assert(ctx, sibling, d))
+	for _, c := range p.containers {
+		if d := n.decide(c); d.Exclusive && c.ID != but {
+			errs = append(errs, n.assert(ctx, c, d))
 		}
 	}
 	return errors.Join(errs...)
 }
 
 // revert calls `undo`, which reverts a change of the ledger for the sandbox's pod. It then gives
-// the CPUs of the change back to shared containers. If the parameter `late` is true, it withholds
-// these CPUs instead: shared containers may use them only after some time (see the type
-// `withheld`). The caller passes what isLate returns. Callers hold n.mu.
-func (n *Node) revert(ctx context.Context, s workload.Sandbox, undo func(), late bool) {
+// the CPUs of the change back to shared containers. The change has failed with the error `why`. If it
+// failed because the hook's time ran out, or because systemd does not know the new CPUs of all
+// containers yet, revert withholds these CPUs instead: shared containers may use them only after some
+// time (see the type `withheld`). Callers hold n.mu.
+func (n *Node) revert(ctx context.Context, s workload.Sandbox, undo func(), why error) {
+	late := ctx.Err() != nil || errors.As(why, new(notPersisted))
+	ctx = context.WithoutCancel(ctx)
 	before := n.mu.book.ledger.Shared()
 	undo()
 	if !late {

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"time"
 
@@ -64,17 +63,7 @@ func (n *Node) finishResizes(ctx context.Context) {
 // writes the cpusets of these containers again, because another program may have changed them. It
 // reports whether it could write all of them.
 func (n *Node) isOff(ctx context.Context, h Held) bool {
-	p := n.mu.pods[h.Pod.UID]
-	if p == nil {
-		return true
-	}
-	var errs []error
-	for _, c := range p.containers {
-		if d := n.decide(c); d.Exclusive {
-			errs = append(errs, n.assert(ctx, c, d))
-		}
-	}
-	err := errors.Join(errs...)
+	err := n.pin(ctx, h.Pod.UID, "")
 	if err != nil {
 		logr.FromContextOrDiscard(ctx).Error(err, "CPUs that a container gave back are not shared yet; retrying", "pod", h.Pod.String())
 	}
@@ -109,8 +98,8 @@ func (n *Node) resizing() bool {
 	return len(n.mu.confirm) > 0 || len(n.mu.resized) > 0 || len(n.leaving()) > 0
 }
 
-// forgetResizes deletes the records of incomplete resizes (n.mu.leave and n.mu.confirm) for grants
-// and containers that no longer exist. Callers hold n.mu.
+// forgetResizes deletes the records of incomplete resizes (n.mu.leave, n.mu.confirm and n.mu.resized)
+// for grants and containers that no longer exist. Callers hold n.mu.
 func (n *Node) forgetResizes() {
 	maps.DeleteFunc(n.mu.leave, func(uid string, _ time.Time) bool { _, held := n.mu.book.held[uid]; return !held })
 	known := map[string]bool{}
@@ -119,5 +108,7 @@ func (n *Node) forgetResizes() {
 			known[id] = true
 		}
 	}
-	maps.DeleteFunc(n.mu.confirm, func(id string, _ time.Time) bool { return !known[id] })
+	gone := func(id string, _ time.Time) bool { return !known[id] }
+	maps.DeleteFunc(n.mu.confirm, gone)
+	maps.DeleteFunc(n.mu.resized, gone)
 }

@@ -3,6 +3,7 @@ package nodeapi
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -128,7 +129,7 @@ func split(s v1alpha1.NodeTopologyStatus) ([]part, error) {
 		return nil, fmt.Errorf("encode status: %w", err)
 	}
 	changing := map[string]any{}
-	move(lasting, changing, "pods", "gpuHolders")
+	move(lasting, changing, holderFields...)
 	if cpus, ok := lasting["cpus"].(map[string]any); ok {
 		changing["cpus"] = available(cpus)
 	}
@@ -145,15 +146,14 @@ func split(s v1alpha1.NodeTopologyStatus) ([]part, error) {
 	return []part{{Component, lasting}, {Component + "-available", changing}}, nil
 }
 
+// holderFields are the fields of a status that say what pods hold.
+var holderFields = []string{"pods", "gpuHolders"}
+
 // holders returns the fields of the changing part that say what pods hold. Unlike the whole part,
 // they are valid in a NodeTopology that has no other fields yet.
 func holders(changing part) part {
 	only := part{changing.manager, map[string]any{}}
-	for _, name := range []string{"pods", "gpuHolders"} {
-		if field, ok := changing.fields[name]; ok {
-			only.fields[name] = field
-		}
-	}
+	move(maps.Clone(changing.fields), only.fields, holderFields...)
 	return only
 }
 

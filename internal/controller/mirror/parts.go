@@ -39,17 +39,11 @@ func partKind(resource, gpus string) string {
 // parameter `parts` is what the function parts returns for the node, and `gpus` is the name of the
 // resource that counts whole GPUs.
 func resourceOf(device string, topology *v1alpha1.NodeTopology, parts map[string]sched.GPUPart, gpus string) string {
-	kind := sharedKind
-	if v1alpha1.GPUOf(device) == device {
-		i := slices.IndexFunc(topology.Status.GPUs, func(g v1alpha1.GPU) bool { return g.ID == device && g.Form == gpu.Virtual.String() })
-		if i < 0 {
-			return ""
-		}
-		slice := topology.Status.GPUs[i]
-		kind = strings.TrimPrefix(slice.Type, typeOf(gpu.TypeName(slice.Model), ""))
-	}
+	share := v1alpha1.GPUOf(device) != device
+	i := slices.IndexFunc(topology.Status.GPUs, func(g v1alpha1.GPU) bool { return g.ID == device })
 	for resource := range parts {
-		if partKind(resource, gpus) == kind {
+		kind := partKind(resource, gpus)
+		if share && kind == sharedKind || i >= 0 && isSlice(topology.Status.GPUs[i], kind) {
 			return resource
 		}
 	}
@@ -101,11 +95,14 @@ func sliced(topology *v1alpha1.NodeTopology, kind string) string {
 	if topology == nil {
 		return ""
 	}
-	i := slices.IndexFunc(topology.Status.GPUs, func(g v1alpha1.GPU) bool {
-		return g.Form == gpu.Virtual.String() && g.Type == typeOf(gpu.TypeName(g.Model), kind)
-	})
+	i := slices.IndexFunc(topology.Status.GPUs, func(g v1alpha1.GPU) bool { return isSlice(g, kind) })
 	if i < 0 {
 		return ""
 	}
 	return gpu.TypeName(topology.Status.GPUs[i].Model)
+}
+
+// isSlice reports whether a GPU of a NodeTopology is a MIG slice of a kind, such as "MIG-1g.10gb".
+func isSlice(g v1alpha1.GPU, kind string) bool {
+	return g.Form == gpu.Virtual.String() && g.Type == typeOf(gpu.TypeName(g.Model), kind)
 }

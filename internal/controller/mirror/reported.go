@@ -135,7 +135,10 @@ func (n *node) deduct(base *sched.Node, gpus string) {
 			case !slices.ContainsFunc(whole, func(s sched.GPUShare) bool { return s.ID == id }):
 				base.GPUs[gpu].Free = 0
 			}
-			if resource := resourceOf(id, n.topology, base.Parts, gpus); resource != "" && !known {
+			if known {
+				continue
+			}
+			if resource := resourceOf(id, n.topology, base.Parts, gpus); resource != "" {
 				parts[resource]++
 			}
 		}
