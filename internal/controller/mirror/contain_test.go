@@ -33,7 +33,7 @@ func TestPanicOfOnePod(t *testing.T) {
 		t.Fatal(err)
 	}
 	factory.StartWithContext(t.Context())
-	wait(t, scene, "n1: free 5000m of 8000m CPU, 109 of 110 pods\n")
+	awaitShown(t, scene, "n1: free 5000m of 8000m CPU, 109 of 110 pods\n")
 	select {
 	case got := <-reports:
 		if diff := cmp.Diff("*v1.Pod default/bad: no such pod", got); diff != "" {

@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/pager"
@@ -83,20 +84,20 @@ func (n *Newest) CatchUp(ctx context.Context, client metadata.Interface, holds f
 				return fmt.Errorf("list bound pods: %w", err)
 			}
 			logr.FromContextOrDiscard(ctx).Error(err, "the bound pods could not be listed; they are listed again", "after", relistAfter.String())
-			newest = math.MaxUint64 // no version is so large, so waitFor waits for relistAfter, and then the pods are listed again
+			newest = math.MaxUint64 // no version is so large, so the next step waits for relistAfter, and then the pods are listed again
 		}
-		reached, err := waitFor(ctx, func() bool {
+		unhandled := wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, relistAfter, true, func(context.Context) (bool, error) {
 			if n.version.Load() < newest {
-				return false
+				return false, nil
 			}
 			bound = slices.DeleteFunc(bound, holds)
-			return len(bound) == 0
+			return len(bound) == 0, nil
 		})
-		if err != nil {
-			return fmt.Errorf("wait for the last binds: %w", err)
-		}
-		if reached {
+		if unhandled == nil {
 			return nil
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("wait for the last binds: %w", ctx.Err())
 		}
 		if n.version.Load() >= newest && time.Since(began) >= patience {
 			logr.FromContextOrDiscard(ctx).Error(nil, "bound pods are not known yet; scheduling begins without them", "uids", bound)
@@ -118,20 +119,4 @@ func listBound(ctx context.Context, client metadata.Interface) (newest uint64, u
 		return nil
 	})
 	return newest, uids, err
-}
-
-// waitFor waits until the function `ready` returns true, or until relistAfter has passed. It returns
-// what `ready` has returned last.
-func waitFor(ctx context.Context, ready func() bool) (bool, error) {
-	expired := time.After(relistAfter)
-	for !ready() {
-		select {
-		case <-ctx.Done():
-			return false, ctx.Err()
-		case <-expired:
-			return false, nil
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
-	return true, nil
 }

@@ -38,7 +38,7 @@ func TestWatch(t *testing.T) {
 	if !cache.WaitForCacheSync(t.Context().Done(), synced...) {
 		t.Fatal("not synced")
 	}
-	wait(t, scene, "n1: free 5000m of 8000m CPU, 109 of 110 pods; NUMA 0 2 of 4; NUMA 1 3 of 4; core width 1, spare 1\n")
+	awaitShown(t, scene, "n1: free 5000m of 8000m CPU, 109 of 110 pods; NUMA 0 2 of 4; NUMA 1 3 of 4; core width 1, spare 1\n")
 
 	pods := client.CoreV1().Pods("default")
 	anew := podOf("a", scenario.Words{"cpu=1", "node=n1"})
@@ -49,10 +49,10 @@ func TestWatch(t *testing.T) {
 	if _, err := pods.Create(t.Context(), anew, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, scene, "n1: free 7000m of 8000m CPU, 109 of 110 pods; NUMA 0 4 of 4; NUMA 1 4 of 4; core width 1, spare 1\n")
+	awaitShown(t, scene, "n1: free 7000m of 8000m CPU, 109 of 110 pods; NUMA 0 4 of 4; NUMA 1 4 of 4; core width 1, spare 1\n")
 }
 
-func wait(t *testing.T, s *scene, want string) {
+func awaitShown(t *testing.T, s *scene, want string) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); s.show() != want; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
