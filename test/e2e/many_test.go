@@ -22,6 +22,7 @@ import (
 const (
 	fewPods      = 10 // how many shared pods (pods without exclusive CPUs) run during the first measurement of TestManyPods
 	manyRuns     = 3  // how often TestManyPods repeats each measurement
+	manyParts    = 6  // how often TestManyPods reads the agent's memory while it replaces shared pods
 	manyStarters = 10 // how many shared pods TestManyPods starts or replaces at a time
 	manyLabel    = "numalet-e2e=many"
 )
@@ -48,9 +49,13 @@ func TestManyPods(t *testing.T) {
 	checkManyRun(ctx, t, n)
 	noteMemory(ctx, t, memory, fmt.Sprint(n))
 	timings = append(timings, timeStarts(ctx, t, n)...)
-	guests.during(ctx, t, func() { replaceFor(ctx, t, n) })
+	guests.during(ctx, t, func() {
+		for part := range manyParts {
+			replaceFor(ctx, t, n, part)
+			noteMemory(ctx, t, memory, fmt.Sprintf("%d, after replacements for %v", n, *manyFor*time.Duration(part+1)/manyParts))
+		}
+	})
 	checkManyRun(ctx, t, n)
-	noteMemory(ctx, t, memory, fmt.Sprintf("%d, after the churn", n))
 	eachPod(ctx, t, 0, n, endOne)
 	noteMemory(ctx, t, memory, "none again")
 
@@ -119,13 +124,13 @@ func startOne(ctx context.Context, i int) error {
 func endOne(ctx context.Context, i int) error { return cluster.Delete(ctx, manyName(i)) }
 
 // replaceFor deletes a randomly chosen pod of the n shared pods, and starts it again. It repeats
-// this until the duration in the flag -many-for has passed.
-func replaceFor(ctx context.Context, t *testing.T, n int) {
-	until, replaced := time.Now().Add(*manyFor), atomic.Int32{}
+// this for one of manyParts equal parts of the duration in the flag -many-for.
+func replaceFor(ctx context.Context, t *testing.T, n, part int) {
+	until, replaced := time.Now().Add(*manyFor/manyParts), atomic.Int32{}
 	var workers sync.WaitGroup
 	for worker := range min(n, manyStarters) { // each worker replaces only its own pods: those whose number modulo manyStarters is the worker's number
 		workers.Go(func() {
-			rng := rand.New(rand.NewPCG(*seed, uint64(worker)))
+			rng := rand.New(rand.NewPCG(*seed, uint64(part*manyStarters+worker)))
 			for ctx.Err() == nil && time.Now().Before(until) {
 				i := worker + manyStarters*rng.IntN((n-worker+manyStarters-1)/manyStarters)
 				if err := endOne(ctx, i); err != nil {
@@ -139,7 +144,7 @@ func replaceFor(ctx context.Context, t *testing.T, n int) {
 		})
 	}
 	workers.Wait()
-	t.Logf("%d of the %d shared pods were replaced in %v", replaced.Load(), n, *manyFor)
+	t.Logf("%d of the %d shared pods were replaced in %v", replaced.Load(), n, *manyFor/manyParts)
 }
 
 // guests counts the pods of all kinds that have come and gone in TestManyPods.
@@ -149,7 +154,10 @@ type guests struct{ came atomic.Int32 }
 // deletes the pods of TestChurn, one after another.
 func (g *guests) during(ctx context.Context, t *testing.T, work func()) {
 	done := make(chan bool)
-	go func() { work(); close(done) }()
+	go func() { // if work ends the goroutine with t.FailNow, done is closed, too
+		defer close(done)
+		work()
+	}()
 	for {
 		select {
 		case <-done:
