@@ -80,7 +80,7 @@ func New(state *nodestate.State, q *queue.Queue, o Options) *Reservations {
 // Tend makes, moves and releases reservations. It must be called periodically:
 //
 //  1. Tend releases the reservation of a pod that was placed or deleted, or that has had the
-//     reservation for Options.Keep. It also releases the reservation of a pod that is no longer
+//     reservation for Options.Keep. It does not wait until a placed pod is bound. It also releases the reservation of a pod that is no longer
 //     the first unschedulable pod of its resource type, if the pod that is now the first has been
 //     unschedulable for Options.Wait.
 //  2. For the first unschedulable pod of each resource type, Tend reserves the best node once the
@@ -124,7 +124,9 @@ func (rs *Reservations) due(head queue.Head, now time.Time) bool {
 func (rs *Reservations) review(resourceType fairshare.Type, r *reservation, head queue.Head, now time.Time) {
 	state, pending := rs.queue.State(r.pod.UID)
 	switch {
-	case state == queue.InFlight: // it is being placed: wait for the result
+	case state == queue.InFlight && r.plan != nil && !rs.intact(r): // it was placed, and its Binding may take minutes, for example to provision a volume
+		rs.drop(resourceType)
+	case state == queue.InFlight: // the scheduler looks for a node: wait for the result
 	case !pending || head.Pod != nil && head.Pod.UID != r.pod.UID && rs.due(head, now):
 		rs.queue.Block(r.pod.UID)
 		rs.drop(resourceType)
@@ -174,7 +176,10 @@ func (r *reservation) expires(keep time.Duration) time.Time {
 func (rs *Reservations) update(head queue.Head, behind []queue.Head, now time.Time) {
 	r, rivals := rs.byType[head.Type], rs.rivals(head.Type)
 	switch {
-	case r != nil && r.pod.UID != head.Pod.UID: // another pod of this type keeps its reservation: that pod is being placed, or `head` has not waited long enough (see the method `review`)
+	case r != nil && r.pod.UID != head.Pod.UID: // another pod of this type keeps its reservation: that pod is in flight, or `head` has not waited long enough (see the method `review`)
+		if rs.due(head, now) {
+			rs.queue.AllowBypass(head.Pod.UID)
+		}
 		return
 	case slices.ContainsFunc(rivals, func(resourceType fairshare.Type) bool { return !rs.isBehind(resourceType, behind) }):
 		rs.queue.AllowBypass(head.Pod.UID)

@@ -31,6 +31,8 @@ import (
 //	                       with apart, the pods must be on different nodes
 //	try                    tries each active pod once, in order: it is placed or unschedulable
 //	fails big              makes the next Binding of pod big fail
+//	slow big               makes the next Binding of pod big last until "bound big"
+//	bound big              ends the slow Binding of pod big
 //	gone big               deletes pod big
 //	after 30s              advances the clock, calls Tend, and does the same as try
 //	looked                 prints the number of calls of Options.Fits since the last "looked"
@@ -52,14 +54,14 @@ type scene struct {
 	due          []func()
 	ends         map[string]time.Time
 	pods         map[string]*sched.Pod
-	fails        map[string]bool
+	fails, slow  map[string]bool
 	searches     int
 	held         map[string][]fairshare.Charge // by pod
 	answer       *scenario.Answer
 }
 
 func newScene(t *testing.T) *scene {
-	s := &scene{now: time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC), ends: map[string]time.Time{}, pods: map[string]*sched.Pod{}, fails: map[string]bool{}, held: map[string][]fairshare.Charge{}}
+	s := &scene{now: time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC), ends: map[string]time.Time{}, pods: map[string]*sched.Pod{}, fails: map[string]bool{}, slow: map[string]bool{}, held: map[string][]fairshare.Charge{}}
 	s.state = nodestatetest.New(t, "gpus", filter.Profile{})
 	s.queue = queue.New(queue.Env{
 		Now: func() time.Time { return s.now }, After: func(_ time.Duration, f func()) { s.due = append(s.due, f) }, FreedSeq: s.state.FreedSeq,
@@ -91,6 +93,8 @@ func (s *scene) commands() scenario.Commands {
 		"node": s.node, "run": s.run, "end": s.end, "wait": s.wait, "gang": s.gang, "gone": s.gone, "looked": s.looked, "after": s.after, "show": s.show, "held": s.charged,
 		"try":   func(*scenario.Command) { s.try() },
 		"fails": func(c *scenario.Command) { s.fails[c.Arg(0)] = true },
+		"slow":  func(c *scenario.Command) { s.slow[c.Arg(0)] = true },
+		"bound": func(c *scenario.Command) { s.queue.Remove(c.Arg(0)) },
 	}
 }
 
@@ -156,6 +160,10 @@ func (s *scene) try() {
 		}
 		s.state.Unreserve(pod.Claim())
 		s.queue.Placed(pod)
+		if s.slow[pod.UID] {
+			s.answer.Line("%s is being bound to %s", pod, strings.Join(nodes, ", "))
+			continue
+		}
 		if s.fails[pod.UID] {
 			delete(s.fails, pod.UID)
 			s.state.Release(pod.UID)
