@@ -185,11 +185,12 @@ func (q *Queue) enterState(queued *item, s State) {
 	case WaitingOnPermit:
 		queued.class.onPermit.insert(queued)
 	case Unschedulable, Gated:
-		in := &queued.class.aside
+		in, head := &queued.class.aside, queued.class.unschedulable.first()
 		if s == Unschedulable && !queued.hopeless {
 			in = &queued.class.unschedulable
 		}
 		in.insert(queued)
 		q.mu.waiting.add(queued)
+		q.displaced(head)
 	}
 }

@@ -279,7 +279,9 @@ func (q *Queue) Rescore(tenant string) {
 	defer q.mu.Unlock()
 	for _, class := range q.mu.classes {
 		if t, ok := class.tenants[tenant]; ok {
+			head := class.unschedulable.first()
 			t.rescore(q.env.Rank(tenant, class.name))
+			q.displaced(head)
 		}
 	}
 	q.changed.Broadcast()
@@ -291,9 +293,11 @@ func (q *Queue) RescoreAll() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, class := range q.mu.classes {
+		head := class.unschedulable.first()
 		for name, tenant := range class.tenants {
 			tenant.rescore(q.env.Rank(name, class.name))
 		}
+		q.displaced(head)
 	}
 	q.changed.Broadcast()
 }

@@ -159,6 +159,15 @@ func (q *Queue) reactivateHead(queued *item, early time.Time, sure bool) {
 	})
 }
 
+// displaced must be called after another pod may have become the first unschedulable pod of a type.
+// The argument is the pod that was the first one before, or nil. If Next was allowed to return that
+// pod because a change may help it, displaced allows this again, for a pod that is not the first one.
+func (q *Queue) displaced(head *item) {
+	if head != nil && head.reactivated && head != head.class.unschedulable.first() {
+		q.reactivate(head, true) // true: the time from which Next may return the pod has passed, so it must not be set to a later one
+	}
+}
+
 // earlyRetry returns the time from which Next may return a pod although its back-off has not
 // ended, if a change in the cluster may help the pod. After the first failure of the pod, this is
 // the time of the failure. After the second failure, it is 10 ms after the failure, and this delay
