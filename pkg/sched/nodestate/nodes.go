@@ -47,26 +47,35 @@ func (s *State) RemoveNode(name string) {
 	s.deleteUnused(entry)
 }
 
-// Reserve reserves resources on a node for a pod or gang. The parameter `uid` is the key that
-// sched.Pod.Claim returns for the pod, or for a pod of the gang. Reserve replaces an earlier
-// reservation with the same key on the node. It returns false if the node is unknown, or reserved
-// with another key.
-func (s *State) Reserve(uid, node string, holding sched.Holding) bool {
+// Reserve reserves resources on nodes for a pod or gang. The parameter `uid` is the key that
+// sched.Pod.Claim returns for the pod, or for a pod of the gang. The parameter `on` has what is
+// reserved on each node. It replaces everything that was reserved with the same key. At no moment is
+// less reserved than both before and after the call. Reserve returns false and changes nothing if a
+// node is unknown, or reserved with another key.
+func (s *State) Reserve(uid string, on map[string]sched.Holding) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	entry := s.Entry(node)
-	if entry == nil || !entry.known {
-		return false
+	for node := range on {
+		entry := s.Entry(node)
+		if entry == nil || !entry.known {
+			return false
+		}
+		if r := entry.Newest().Reserved; r != nil && r.UID != uid {
+			return false
+		}
 	}
-	record := entry.Newest()
-	if record.Reserved != nil && record.Reserved.UID != uid {
-		return false
+	before := s.mu.reserved[uid]
+	s.mu.reserved[uid] = map[string]bool{}
+	for node, holding := range on {
+		if before[node] {
+			s.freedSeq.Add(1) // less than before may be reserved
+		}
+		delete(before, node)
+		s.mu.reserved[uid][node] = true
+		entry := s.Entry(node)
+		s.setRecord(entry, entry.Newest().Reserve(&sched.Reservation{UID: uid, Holding: holding}))
 	}
-	if s.mu.reserved[uid] == nil {
-		s.mu.reserved[uid] = map[string]bool{}
-	}
-	s.mu.reserved[uid][node] = true
-	s.setRecord(entry, record.Reserve(&sched.Reservation{UID: uid, Holding: holding}))
+	s.unreserveNodes(before)
 	return true
 }
 
@@ -80,10 +89,15 @@ func (s *State) Unreserve(uid string) {
 
 // unreserve does the work of Unreserve. The caller must hold s.mu.
 func (s *State) unreserve(uid string) {
-	for name := range s.mu.reserved[uid] {
+	s.unreserveNodes(s.mu.reserved[uid])
+	delete(s.mu.reserved, uid)
+}
+
+// unreserveNodes removes the reservations of the given nodes. The caller must hold s.mu.
+func (s *State) unreserveNodes(nodes map[string]bool) {
+	for name := range nodes {
 		entry := s.Entry(name)
 		s.freedSeq.Add(1)
 		s.setRecord(entry, entry.Newest().Reserve(nil))
 	}
-	delete(s.mu.reserved, uid)
 }

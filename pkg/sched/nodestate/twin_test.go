@@ -234,22 +234,29 @@ func (tw *twin) end(uid string) {
 	delete(tw.reserved, uid)
 }
 
+// reserve reserves the given node, and at random another one, too.
 func (w *twinWorld) reserve(uid, node string, cpu sched.MilliCPU) {
 	if _, placed := w.twin.pods[uid]; placed {
 		return // the test reserves nodes only for pods that are not assigned
 	}
-	_, ok := w.twin.nodes[node]
-	for other, on := range w.twin.reserved {
-		ok = ok && (other == uid || !on[node])
+	on, ok := map[string]sched.Holding{node: {Amounts: sched.Amounts{CPU: cpu}}}, true
+	if w.IntN(2) == 0 {
+		on[fmt.Sprint("n", w.IntN(4))] = sched.Holding{Amounts: sched.Amounts{CPU: cpu}}
 	}
-	if got := w.state.Reserve(uid, node, sched.Holding{Amounts: sched.Amounts{CPU: cpu}}); got != ok {
-		w.Errorf("reserve for %s on %s: %v, want %v", uid, node, got, ok)
+	names := map[string]bool{}
+	for name := range on {
+		names[name] = true
+		_, known := w.twin.nodes[name]
+		ok = ok && known
+		for other, reserved := range w.twin.reserved {
+			ok = ok && (other == uid || !reserved[name])
+		}
 	}
-	if ok && w.twin.reserved[uid] == nil {
-		w.twin.reserved[uid] = map[string]bool{}
+	if got := w.state.Reserve(uid, on); got != ok {
+		w.Errorf("reserve for %s on %v: %v, want %v", uid, on, got, ok)
 	}
 	if ok {
-		w.twin.reserved[uid][node] = true
+		w.twin.reserved[uid] = names
 	}
 }
 

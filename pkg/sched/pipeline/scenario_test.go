@@ -105,7 +105,7 @@ func (s *scene) propose(c *scenario.Command) {
 }
 
 func (s *scene) reserve(c *scenario.Command) {
-	if !s.state.Reserve(c.Arg(0), c.Arg(1), sched.Holding{Amounts: sched.Amounts{CPU: cpus(c), Pods: 1}}) {
+	if !s.state.Reserve(c.Arg(0), map[string]sched.Holding{c.Arg(1): {Amounts: sched.Amounts{CPU: cpus(c), Pods: 1}}}) {
 		c.Line("refused")
 	}
 }

@@ -69,9 +69,10 @@ func (c *candidate) take() Offer {
 // fit, it returns nil, because two gangs that each hold a part of what they need could block each
 // other forever. plan calls On once for each node. Then, for each pod of the gang, it sorts the
 // nodes and calls On for one node after another, the best first, until one has an offer to the pod.
-func (rs *Reservations) plan(pod *sched.Pod) (planned plan) {
+// The parameter `ending` has the keys of the reservations that end if the plan is carried out.
+func (rs *Reservations) plan(pod *sched.Pod, ending map[string]bool) (planned plan) {
 	members, need := pod.Together()
-	candidates := rs.candidates(members[0])
+	candidates := rs.candidates(members[0], ending)
 	var where []sched.Decision
 	for i, member := range members {
 		if need == 0 || len(members)-i < need {
@@ -92,10 +93,14 @@ func (rs *Reservations) plan(pod *sched.Pod) (planned plan) {
 	return planned
 }
 
-// candidates returns the nodes that have an offer for a pod.
-func (rs *Reservations) candidates(pod *sched.Pod) (all []*candidate) {
+// candidates returns the nodes that have an offer for a pod, without the reservations whose keys are
+// in `ending`.
+func (rs *Reservations) candidates(pod *sched.Pod, ending map[string]bool) (all []*candidate) {
 	effort := numaplan.FullEffort
 	for node := range rs.state.View().Nodes() {
+		if r := node.Reserved; r != nil && ending[r.UID] {
+			node = node.Reserve(nil)
+		}
 		if c := (&candidate{node: node, assigned: AssignedPods(rs.state, node.Name, rs.options.Ends), effort: &effort}); c.evaluate(pod) {
 			all = append(all, c)
 		}

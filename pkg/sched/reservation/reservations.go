@@ -94,8 +94,8 @@ func New(state *nodestate.State, q *queue.Queue, o Options) *Reservations {
 //
 // Each search for the best node checks all nodes and all their pods. Such a search runs when the
 // first unschedulable pod of a type has been unschedulable for Options.Wait, and then at the
-// interval Options.Again. It also runs when this pod's request has changed, or when a node is no
-// longer reserved for this pod.
+// interval Options.Again. It also runs when this pod's request has changed, when a node is no longer
+// reserved for this pod, or when the reservation of an overlapping type has ended.
 func (rs *Reservations) Tend(now time.Time) {
 	heads := rs.queue.Heads()
 	for _, t := range slices.Sorted(maps.Keys(rs.byType)) {
@@ -136,12 +136,18 @@ func (rs *Reservations) review(resourceType fairshare.Type, r *reservation, head
 	}
 }
 
-// drop releases the reservation of a resource type and removes it from byType.
+// drop releases the reservation of a resource type and removes it from byType. The first pods of
+// overlapping types may now find a better node, so it lets them search again at once.
 func (rs *Reservations) drop(resourceType fairshare.Type) {
 	r := rs.byType[resourceType]
 	rs.release(r)
 	rs.charge(r)
 	delete(rs.byType, resourceType)
+	for other, r := range rs.byType {
+		if other.Overlaps(resourceType) {
+			r.searched = time.Time{}
+		}
+	}
 }
 
 // release releases the nodes of a reservation, and makes the queue retry pods that fit these nodes.
@@ -149,6 +155,11 @@ func (rs *Reservations) release(r *reservation) {
 	rs.state.Unreserve(r.pod.Claim())
 	released := r.plan
 	r.plan = nil
+	rs.freed(released)
+}
+
+// freed makes the queue retry pods that now fit the nodes of a plan.
+func (rs *Reservations) freed(released plan) {
 	for _, o := range released {
 		if node := rs.state.Record(o.Node); node != nil {
 			rs.queue.Freed(node)
@@ -196,8 +207,8 @@ func (rs *Reservations) update(head queue.Head, behind []queue.Head, now time.Ti
 		rs.queue.AllowBypass(head.Pod.UID)
 		return
 	}
-	r.pod, r.searched = head.Pod, now
-	if best := rs.plan(head.Pod); !best.equal(r.plan) {
+	r.pod = head.Pod
+	if best := rs.plan(head.Pod, rs.claims(rivals)); !best.equal(r.plan) {
 		if best != nil {
 			for _, t := range rivals {
 				rs.drop(t)
@@ -205,6 +216,7 @@ func (rs *Reservations) update(head queue.Head, behind []queue.Head, now time.Ti
 		}
 		rs.reserve(r, best, now)
 	}
+	r.searched = now
 	rs.queue.AllowBypass(head.Pod.UID)
 }
 
@@ -217,6 +229,15 @@ func (rs *Reservations) rivals(resourceType fairshare.Type) (all []fairshare.Typ
 		}
 	}
 	slices.Sort(all)
+	return all
+}
+
+// claims returns the keys (sched.Pod.Claim) of the reservations of the given resource types.
+func (rs *Reservations) claims(types []fairshare.Type) map[string]bool {
+	all := map[string]bool{}
+	for _, t := range types {
+		all[rs.byType[t].pod.Claim()] = true
+	}
 	return all
 }
 
@@ -246,14 +267,17 @@ func (rs *Reservations) reserve(r *reservation, p plan, now time.Time) {
 	if r.plan == nil {
 		r.made = now
 	}
-	rs.release(r)
+	on := map[string]sched.Holding{}
 	for _, o := range p {
-		if !rs.state.Reserve(r.pod.Claim(), o.Node, o.Holding) {
-			rs.state.Unreserve(r.pod.Claim())
-			return
-		}
+		on[o.Node] = o.Holding
 	}
+	if len(p) == 0 || !rs.state.Reserve(r.pod.Claim(), on) {
+		rs.release(r)
+		return
+	}
+	before := r.plan
 	r.plan = p
+	rs.freed(before) // what is reserved now is not free for other pods
 	if p.idle() {
 		rs.queue.RetryPod(r.pod.UID)
 	}

@@ -34,7 +34,8 @@ import (
 //	slow big               makes the next Binding of pod big last until "bound big"
 //	bound big              ends the slow Binding of pod big
 //	gone big               deletes pod big
-//	after 30s              advances the clock, calls Tend, and does the same as try
+//	tend 30s               advances the clock, and calls Tend
+//	after 30s              does the same as tend and then try
 //	looked                 prints the number of calls of Options.Fits since the last "looked"
 //	show                   prints nodes, reservations, and pending pods
 func TestScenarios(t *testing.T) {
@@ -90,7 +91,7 @@ func (s *scene) apart(pod *sched.Pod, planned []sched.Decision) func(*sched.Node
 // commands returns a function for each command, by the command's name.
 func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{
-		"node": s.node, "run": s.run, "end": s.end, "wait": s.wait, "gang": s.gang, "gone": s.gone, "looked": s.looked, "after": s.after, "show": s.show, "held": s.charged,
+		"node": s.node, "run": s.run, "end": s.end, "wait": s.wait, "gang": s.gang, "gone": s.gone, "looked": s.looked, "after": s.after, "tend": s.tend, "show": s.show, "held": s.charged,
 		"try":   func(*scenario.Command) { s.try() },
 		"fails": func(c *scenario.Command) { s.fails[c.Arg(0)] = true },
 		"slow":  func(c *scenario.Command) { s.slow[c.Arg(0)] = true },
@@ -213,9 +214,13 @@ func (s *scene) gone(c *scenario.Command) {
 	s.state.Release(c.Arg(0))
 }
 
-func (s *scene) after(c *scenario.Command) {
+func (s *scene) tend(c *scenario.Command) {
 	s.now = s.now.Add(c.Duration(0))
 	s.reservations.Tend(s.now)
+}
+
+func (s *scene) after(c *scenario.Command) {
+	s.tend(c)
 	due := s.due
 	s.due = nil
 	for _, f := range due {
