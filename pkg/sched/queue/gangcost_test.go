@@ -97,3 +97,22 @@ func BenchmarkGang(b *testing.B) {
 		}
 	}
 }
+
+// TestListLeavesTheQueueUnlocked checks that List does not hold the lock of the GangQueue while it
+// describes and sorts all pods, because the scheduler needs this lock for each pod.
+func TestListLeavesTheQueueUnlocked(t *testing.T) {
+	q := NewGangQueue(newScene(Options{}).Queue)
+	free := false
+	pod := &sched.Pod{UID: "a", Wait: func(*sched.Pod) sched.Reason {
+		if free = q.mu.TryLock(); free {
+			q.mu.Unlock()
+		}
+		return sched.Reason{Code: sched.Anywhere, Detail: "quota"}
+	}}
+	q.Add(Entry{Pod: pod, Type: "T4", Tenant: "ann"})
+	q.MarkUnschedulable(q.Poll(), 0)
+	free = false // what Wait finds when List calls it counts
+	if list := q.List(); len(list) != 1 || list[0].State != Gated || !free {
+		t.Errorf("list %v, lock free: %v", list, free)
+	}
+}

@@ -35,29 +35,35 @@ func (q *GangQueue) Explain(uid string) (Explanation, bool) {
 // List describes all pending pods, sorted by type of resource and then in the order of
 // their turns. Pods that have to start together have the position of their gang. Pods of
 // incomplete gangs come last. For n pending pods, List takes O(n · log n) time if each
-// type overlaps only a few other types.
+// type overlaps only a few other types. It holds the lock of q for O(n) of that time.
 func (q *GangQueue) List() []Explanation {
+	queued := q.Queue.List() // without the lock of q, because the scheduler needs this lock for each pod
+	list, listed := make([]Explanation, 0, len(queued)), map[string]bool{}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	var list []Explanation
-	for _, e := range q.Queue.List() {
+	for _, e := range queued {
 		g := q.mu.gangs[e.UID]
-		if g == nil {
+		switch {
+		case g != nil:
+			listed[g.id] = true
+			for _, member := range g.members() {
+				list = append(list, e.ofMember(g, member))
+			}
+		case e.Pod.Gang == nil:
 			list = append(list, e)
-			continue
-		}
-		for _, member := range g.members() {
-			list = append(list, e.ofMember(g, member))
-		}
+		} // otherwise the gang has ended in the meantime
 	}
-	return append(list, q.listIncomplete()...)
+	return append(list, q.listIncomplete(listed)...)
 }
 
 // listIncomplete describes the pods of incomplete gangs: gangs of which too few pods
-// have been created. The caller of listIncomplete and of the methods below must hold
-// q.mu.
-func (q *GangQueue) listIncomplete() (list []Explanation) {
+// have been created. It leaves out the gangs whose IDs are in `listed`. The caller of
+// listIncomplete and of the methods below must hold q.mu.
+func (q *GangQueue) listIncomplete(listed map[string]bool) (list []Explanation) {
 	for _, id := range slices.Sorted(maps.Keys(q.mu.gangs)) {
+		if listed[id] {
+			continue
+		}
 		g := q.mu.gangs[id]
 		for _, member := range g.members() {
 			if g.representative == nil && !member.single {
