@@ -15,10 +15,11 @@ import (
 //  2. Place the pods in the order of the plan. Check the placement of a pod again in three cases:
 //     the planned node has changed, other than by the placement of pods of this gang; the pod's fit
 //     depends on other nodes too; or GPU groups offer GPUs to the pod. Leave out a pod that no
-//     longer fits its node. But if the pods' fit depends on other nodes, one pod that no longer
-//     fits ends the attempt.
+//     longer fits its node. Stop when too few pods remain to start the gang.
 //  3. If too few pods are placed, undo the new placements. If any pod of the gang has no node,
-//     return the gang to the queue for another plan. A gang that starts with only a part of its
+//     return the gang to the queue for another plan. If the same plan would fail again, because it
+//     is not the change of a node that makes it fail, mark the gang as unschedulable instead. For
+//     example, plans do not take devices into account. A gang that starts with only a part of its
 //     pods is returned too. Otherwise nothing would place its remaining pods later, or report why
 //     they have no nodes.
 //  4. If the gang starts, release the gang's reservations, and bind the pods.
@@ -40,12 +41,17 @@ func (c *Committer) commitGang(list sched.List) bool {
 		c.effects.MarkUnschedulable(list.Pod, list.FreedSeq)
 		return false
 	}
-	placed := c.placeGang(list)
-	starts := c.held(gang) >= gang.Need
+	placed, outdated := c.placeGang(list)
+	starts, undone := c.held(gang) >= gang.Need, uint64(0)
 	if !starts {
-		c.retract(placed)
+		undone = c.retract(placed)
 	}
-	if c.held(gang) < len(gang.Members) {
+	switch {
+	case c.held(gang) == len(gang.Members):
+	case !starts && !outdated:
+		c.counts.unschedulable.Add(1)
+		c.effects.MarkUnschedulable(list.Pod, list.FreedSeq+undone) // what its own pods gave back does not help it
+	default:
 		c.counts.requeues.Add(1)
 		c.effects.Requeue(list.Pod)
 	}
@@ -67,25 +73,33 @@ func (c *Committer) held(gang *sched.Gang) (held int) {
 	return held
 }
 
-// placeGang places the pods of a plan that still fit their nodes. If the pods' fit depends on
-// other nodes too (sched.Pod.Across), and one of the pods no longer fits its node, it places none.
-func (c *Committer) placeGang(list sched.List) (placed []sched.Decision) {
+// placeGang places the pods of a plan that still fit their nodes. It stops when too few pods remain
+// to start the gang. The result `outdated` is true if another plan may succeed where this one did
+// not: something has changed since the plan was made, other than by the pods of the gang.
+func (c *Committer) placeGang(list sched.List) (placed []sched.Decision, outdated bool) {
 	own := map[sched.RecordSource]sched.Version{} // by node: how many pods of this plan were placed there; each of them has increased the version of the node's record by 1
-	for _, planned := range list.Planned {
-		if c.state.Holds(planned.Pod.UID) {
-			continue
-		}
+	pending := slices.DeleteFunc(slices.Clone(list.Planned), func(planned sched.Planned) bool { return c.state.Holds(planned.Pod.UID) })
+	most := c.held(list.Pod.Gang) + len(pending) // how many pods of the gang may have nodes in the end
+	for _, planned := range pending {
 		d, ok := c.placePlanned(planned, list, own[planned.Node.Source])
-		switch {
-		case ok:
+		if ok {
 			own[planned.Node.Source]++
 			placed = append(placed, d)
-		case list.Pod.Across:
-			c.retract(placed)
-			return nil
+			continue
+		}
+		outdated = outdated || c.state.NarrowSeq() != list.NarrowSeq || changed(planned, own[planned.Node.Source])
+		if most--; most < list.Pod.Gang.Need {
+			break
 		}
 	}
-	return placed
+	return placed, outdated
+}
+
+// changed reports whether a planned node has changed since it was planned, other than by the
+// placement of pods of the same plan, of which `others` were placed on the node.
+func changed(planned sched.Planned, others sched.Version) bool {
+	newest := planned.Node.Source.Newest()
+	return newest == nil || newest.Version != planned.Node.Version+others
 }
 
 // placePlanned places one pod of a plan. The argument `others` is the number of pods of the same
@@ -100,7 +114,7 @@ func (c *Committer) placePlanned(planned sched.Planned, list sched.List, others 
 	if newest := planned.Node.Source.Newest(); newest != nil {
 		// A pod with an Offer gets GPUs of a GPU group. The GPUs that the group offers on the
 		// node may change even if the node's record does not.
-		e := entry{Candidate: planned.Candidate, changed: newest.Version != planned.Node.Version+others || pod.GPUs.Offer != nil}
+		e := entry{Candidate: planned.Candidate, changed: changed(planned, others) || pod.GPUs.Offer != nil}
 		if e.Node = newest; e.changed {
 			e.At = sched.Placement{}
 		}
@@ -112,12 +126,15 @@ func (c *Committer) placePlanned(planned sched.Planned, list sched.List, others 
 	return c.search(pod)
 }
 
-// retract undoes the given decisions, the last one first. They must not have been passed to a
-// binder.
-func (c *Committer) retract(placed []sched.Decision) {
+// retract undoes the given decisions, the last one first, and returns how many were undone. They
+// must not have been passed to a binder.
+func (c *Committer) retract(placed []sched.Decision) (undone uint64) {
 	for _, d := range slices.Backward(placed) {
 		c.reserver.Unreserve(d)
-		c.state.Undo(d)
+		if c.state.Undo(d) {
+			undone++
+		}
 		c.counts.retracted.Add(1)
 	}
+	return undone
 }

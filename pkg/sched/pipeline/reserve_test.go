@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -70,6 +71,48 @@ func TestReserve(t *testing.T) {
 					t.Errorf("bound, and asked (-want +got):\n%s", diff)
 				}
 			})
+		}
+	}
+}
+
+// limited is a reserver for pods that each need one of a limited number of devices.
+type limited struct {
+	reserver
+	devices int
+}
+
+func (r *limited) Reserve(d sched.Decision, node *sched.Node) sched.Reason {
+	if r.reserved == r.devices {
+		return sched.Reason{Code: sched.Other, Detail: "no device is free"}
+	}
+	return r.reserver.Reserve(d, node)
+}
+
+// TestGangWithTooFewDevices checks what happens to a gang of six pods, of which four must start
+// together, if each pod needs a device. The plan of a gang does not take devices into account.
+func TestGangWithTooFewDevices(t *testing.T) {
+	type result struct{ Bound, Requeued, Unschedulable int }
+	for devices, want := range map[int]result{
+		6: {Bound: 6},
+		4: {Bound: 4, Requeued: 1},
+		3: {Unschedulable: 1},
+	} {
+		state, r, got := oneNode(t, 8000), &limited{devices: devices}, result{}
+		committer := pipeline.NewCommitter(state, r, pipeline.Effects{
+			Bind: func(sched.Decision) { got.Bound++ }, Requeue: func(*sched.Pod) { got.Requeued++ },
+			MarkUnschedulable: func(_ *sched.Pod, seq uint64) {
+				if got.Unschedulable++; seq != state.FreedSeq() {
+					t.Errorf("%d devices: unschedulable as of FreedSeq %d, now %d, although nothing but its own pods was undone", devices, seq, state.FreedSeq())
+				}
+			},
+		})
+		gang := &sched.Gang{ID: "gang", Need: 4}
+		for i := range 6 {
+			gang.Members = append(gang.Members, &sched.Pod{UID: fmt.Sprint("pod-", i), Requests: sched.Amounts{CPU: 1000, Pods: 1}, Across: true, Reserves: true})
+		}
+		committer.Commit(pipeline.NewProposer(state.View, pipeline.ProposerOptions{}).Propose(&sched.Pod{UID: gang.ID, Gang: gang, Across: true}))
+		if diff := cmp.Diff(want, got); diff != "" || r.reserved != got.Bound {
+			t.Errorf("%d devices: %d reserved (-want +got):\n%s", devices, r.reserved, diff)
 		}
 	}
 }
