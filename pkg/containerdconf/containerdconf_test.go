@@ -14,7 +14,7 @@ import (
 // TestReferenceDropIn checks that deploy/containerd/numalet.toml, the drop-in file that users
 // install by hand, equals the text that DropIn makes for containerd's default configuration.
 func TestReferenceDropIn(t *testing.T) {
-	text, err := DropIn(defaults(t))
+	text, err := DropIn(defaults(t), 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,6 +22,38 @@ func TestReferenceDropIn(t *testing.T) {
 		t.Error("the program does not recognize its own file")
 	}
 	scenario.Golden(t, "../../deploy/containerd/numalet.toml", text)
+}
+
+// TestDropInVersion checks that the drop-in file has the version of the main configuration file, but
+// at most 3.
+func TestDropInVersion(t *testing.T) {
+	for version, want := range map[int]string{2: "version = 2", 3: "version = 3", 4: "version = 3"} {
+		text, err := DropIn(defaults(t), version)
+		if err != nil || !strings.Contains(text, "\n"+want+"\n") {
+			t.Errorf("main file of version %d: error %v, text %q, want %q", version, err, text, want)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	for text, want := range map[string]int{
+		"":                                   3,
+		"version = 2\n":                      2,
+		"version = 3\r\nimports = []\r\n":    3,
+		"# version = 2\n  version=4 # new\n": 4,
+		"imports = [\n  \"a\",\n]\nversion = 2\n\n[plugins]\n  version = 9\n": 2,
+		"[plugins]\nversion = 2\n":         3,
+		"min_version = 2\n":                3,
+		"'version' = 2\n":                  2,
+		"version = 99999999999999999999\n": 3,
+	} {
+		if got := Version(text); got != want {
+			t.Errorf("%q: version %d, want %d", text, got, want)
+		}
+	}
+	if got, want := Trial(2, "/a", "/b"), "version = 2\nimports = [\"/a\", \"/b\"]\n"; got != want {
+		t.Errorf("trial %q, want %q", got, want)
+	}
 }
 
 // defaults returns the configuration that containerd 2.4.2 prints if it has no configuration file.
@@ -67,7 +99,7 @@ func TestDropInIsRefused(t *testing.T) {
 			if tc.replace != nil && cmp.Equal(d, validator) {
 				t.Fatal("the case changes nothing")
 			}
-			_, err := DropIn(d)
+			_, err := DropIn(d, 3)
 			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 				t.Errorf("error %v, want %q", err, tc.want)
 			}
@@ -83,7 +115,7 @@ func TestTimeoutsAreOnlyRaised(t *testing.T) {
 		"'20s'": {`plugin_registration_timeout = "30s"`},
 		"'1m'":  {`plugin_registration_timeout = "30s"`},
 	} {
-		text, err := DropIn(defaults(t, "plugin_request_timeout = '2s'", "plugin_request_timeout = "+now))
+		text, err := DropIn(defaults(t, "plugin_request_timeout = '2s'", "plugin_request_timeout = "+now), 3)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -55,6 +56,29 @@ func Managed(main, release string) error {
 	return nil
 }
 
+// defaultVersion is the version of the files that this package makes if the main configuration file
+// has no version. All versions of containerd that can require NRI plugins read this version.
+const defaultVersion = 3
+
+var (
+	versionKey = regexp.MustCompile(`(?m)^[ \t]*["']?version["']?[ \t]*=[ \t]*(\d+)`)
+	firstTable = regexp.MustCompile(`(?m)^[ \t]*\[`)
+)
+
+// Version returns the version of the format of containerd's main configuration file, from the
+// file's text. If the text has no version, Version returns defaultVersion.
+func Version(text string) int {
+	if at := firstTable.FindStringIndex(text); at != nil {
+		text = text[:at[0]] // a key after the start of a table belongs to the table
+	}
+	if found := versionKey.FindStringSubmatch(text); found != nil {
+		if version, err := strconv.Atoi(found[1]); err == nil {
+			return version
+		}
+	}
+	return defaultVersion
+}
+
 // imports matches the start of the list of imported files in containerd's main configuration file.
 var imports = regexp.MustCompile(`(?m)^[ \t]*imports[ \t]*=[ \t]*\[`)
 
@@ -101,14 +125,15 @@ func entry(main string) string { return fmt.Sprintf("%q, ", path.Join(path.Dir(m
 func line(main string) string {
 	return fmt.Sprintf("imports = [%q] # by numalet-containerd\n", path.Join(path.Dir(main), importName))
 }
-func alone(main string) string { return "version = 3\n" + line(main) }
+func alone(main string) string { return fmt.Sprintf("version = %d\n", defaultVersion) + line(main) }
 
 // Trial returns the text of a main configuration file that imports the given files, in this order.
 // If containerd gets this text as its main configuration file, `containerd config dump` prints the
-// configuration that results from the given files.
-func Trial(files ...string) string {
+// configuration that results from the given files. The version must be that of the real main
+// configuration file, because no imported file may have a higher version.
+func Trial(version int, files ...string) string {
 	var b strings.Builder
-	b.WriteString("version = 3\nimports = [")
+	fmt.Fprintf(&b, "version = %d\nimports = [", version)
 	for i, f := range files {
 		if i > 0 {
 			b.WriteString(", ")

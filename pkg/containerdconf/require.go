@@ -45,11 +45,16 @@ func (d Dump) Requires() bool {
 	return err == nil && d[enable] == "true" && slices.Contains(names, Plugin)
 }
 
-// DropIn returns the text of a drop-in file for a containerd that has the configuration d. With
-// this file, containerd requires the agent's NRI plugin. DropIn fails if that containerd cannot
-// require plugins, or if the file would also change other behavior (see sleepingRule). The error
-// says what to do.
-func DropIn(d Dump) (string, error) {
+// DropIn returns the text of a drop-in file for a containerd that has the configuration d, and a
+// main configuration file of the given version. With the drop-in file, containerd requires the
+// agent's NRI plugin. DropIn fails if that containerd cannot require plugins, or if the file would
+// also change other behavior (see sleepingRule). The error says what to do.
+//
+// The version of the drop-in file is that of the main file, but at most 3. A drop-in file must not
+// have a higher version than the main file: containerd 2.2 would ignore the CRI tables of a main
+// file of version 2, and containerd 2.3.0 would not start. The tables of NRI have the same names in
+// versions 2, 3 and 4.
+func DropIn(d Dump, version int) (string, error) {
 	if err := d.servesNRI(); err != nil {
 		return "", err
 	}
@@ -65,7 +70,7 @@ func DropIn(d Dump) (string, error) {
 	if rule := d.sleepingRule(); rule != "" {
 		return "", fmt.Errorf("containerd's default_validator is off, but %s is true, which would come into force with it; set it to false, or enable the validator yourself", rule)
 	}
-	return dropIn(d), nil
+	return dropIn(d, min(version, defaultVersion)), nil
 }
 
 // servesNRI returns an error if containerd cannot require NRI plugins.
@@ -114,11 +119,12 @@ func (d Dump) sleepingRule() string {
 
 const header = `# Written by numalet-containerd, which also removes it: no container is created without the agent.
 # containerd 2.2 or later. See deploy/containerd/README.md before you install this file yourself.
+# The version below is that of config.toml, but at most 3.
 `
 
-func dropIn(d Dump) string {
+func dropIn(d Dump, version int) string {
 	var b strings.Builder
-	b.WriteString(header + "version = 3\n")
+	fmt.Fprintf(&b, "%sversion = %d\n", header, version)
 	late := ""
 	for _, t := range []struct {
 		key string

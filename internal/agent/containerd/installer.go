@@ -235,11 +235,8 @@ func (i *Installer) begin(ctx context.Context, at place, j journal) error {
 // configuration. It returns a journal, which the caller must save.
 func (i *Installer) write(ctx context.Context, j journal, before containerdconf.Dump) (journal, error) {
 	at := j.Place
-	text, err := containerdconf.DropIn(before)
+	text, err := i.try(ctx, at, before)
 	if err != nil {
-		return j, err
-	}
-	if err := i.try(ctx, at, before, text); err != nil {
 		return j, err
 	}
 	if _, err := i.Root.Lstat(inside(path.Dir(dropIn(at.Main)))); errors.Is(err, os.ErrNotExist) {
@@ -256,26 +253,32 @@ func (i *Installer) write(ctx context.Context, j journal, before containerdconf.
 	return j, nil
 }
 
-// try checks the text of the drop-in file before the file is installed. It writes the text to a
-// trial directory, and lets `containerd config dump` read it there.
-func (i *Installer) try(ctx context.Context, at place, before containerdconf.Dump, text string) error {
-	if err := i.files.replace(trialDropIn, text); err != nil {
-		return err
+// try returns the text of the drop-in file, and checks this text before the file is installed. It
+// writes the text to a trial directory, and lets `containerd config dump` read it there.
+func (i *Installer) try(ctx context.Context, at place, before containerdconf.Dump) (string, error) {
+	mainText, exists, err := i.files.text(at.Main)
+	if err != nil {
+		return "", err
 	}
-	imported := []string{trialDropIn}
-	if _, there, err := i.files.text(at.Main); err != nil {
-		return err
-	} else if there {
+	version, imported := containerdconf.Version(mainText), []string{trialDropIn}
+	if exists {
 		imported = []string{at.Main, trialDropIn}
 	}
-	if err := i.files.replace(trialFile, containerdconf.Trial(imported...)); err != nil {
-		return err
+	text, err := containerdconf.DropIn(before, version)
+	if err != nil {
+		return "", err
+	}
+	if err := i.files.replace(trialDropIn, text); err != nil {
+		return "", err
+	}
+	if err := i.files.replace(trialFile, containerdconf.Trial(version, imported...)); err != nil {
+		return "", err
 	}
 	after, err := i.dump(ctx, at, trialFile)
 	if err == nil {
 		err = containerdconf.Check(before, after)
 	}
-	return errors.Join(err, i.files.remove(trialFile), i.files.remove(trialDropIn))
+	return text, errors.Join(err, i.files.remove(trialFile), i.files.remove(trialDropIn))
 }
 
 // place writes the drop-in file. It then runs `containerd config dump` to find out whether

@@ -3,6 +3,7 @@ package containerd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -133,10 +134,15 @@ func (n *node) Restart(context.Context) (err error) {
 	return err
 }
 
-var imported = regexp.MustCompile(`(?s)^(?:.*\n)?imports = \[([^\]]*)\]`)
+var (
+	imported  = regexp.MustCompile(`(?s)^(?:.*\n)?imports = \[([^\]]*)\]`)
+	versioned = regexp.MustCompile(`(?m)^version = (\d)`)
+)
 
 // Dump prints the settings of a main configuration file, and of the files that it imports, as
-// containerd does. If the main file has no imports, Dump reads no drop-in file.
+// containerd does. If the main file has no imports, Dump reads no drop-in file. As containerd 2.3.0
+// does, Dump refuses an imported file whose version is higher than that of the file that imports
+// it.
 func (n *node) Dump(_ context.Context, _, name string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(n.dir, name))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -157,6 +163,9 @@ func (n *node) Dump(_ context.Context, _, name string) (string, error) {
 				if pattern == "" {
 					continue
 				}
+				if err := versionsMatch(string(text), file); err != nil {
+					return "", err
+				}
 				inner, err := n.Dump(context.Background(), "", strings.TrimPrefix(file, n.dir))
 				if err != nil {
 					return "", err
@@ -168,6 +177,20 @@ func (n *node) Dump(_ context.Context, _, name string) (string, error) {
 		}
 	}
 	return dump, nil
+}
+
+// versionsMatch returns an error if the version of an imported file is higher than that of the text
+// that imports it.
+func versionsMatch(text, file string) error {
+	added, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	root, dropIn := versioned.FindStringSubmatch(text), versioned.FindStringSubmatch(string(added))
+	if root != nil && dropIn != nil && root[1] < dropIn[1] {
+		return fmt.Errorf("drop-in config version %s higher than root config version %s", dropIn[1], root[1])
+	}
+	return nil
 }
 
 // tree returns the files and directories below /etc/containerd and stateDir, with their modes and
@@ -260,6 +283,23 @@ func TestInstallAndUndo(t *testing.T) {
 				t.Errorf("after undo (-before +after):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestVersion checks that the drop-in file has the version of the main configuration file, but at
+// most 3, which all containerd versions that can require plugins read.
+func TestVersion(t *testing.T) {
+	for text, want := range map[string]string{
+		"version = 2\n": "\nversion = 2\n",
+		"version = 3\n": "\nversion = 3\n",
+		"version = 4\n": "\nversion = 3\n",
+		"":              "\nversion = 3\n",
+	} {
+		n := newNode(t, text)
+		mustInstall(n)
+		if added, err := os.ReadFile(filepath.Join(n.dir, dropIn(main))); err != nil || !strings.Contains(string(added), want) {
+			t.Errorf("main file %q: drop-in file %q, error %v; want %q", text, added, err, want)
+		}
 	}
 }
 
