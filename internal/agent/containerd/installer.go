@@ -87,8 +87,9 @@ func New(o Options) *Installer {
 // It returns nil when containerd and the agent work with this configuration. If they do not work,
 // Install restores the old configuration. If it cannot finish this, the next call of Install
 // continues with it. If containerd already requires the agent, because an earlier call succeeded or
-// an administrator configured it, Install only checks that containerd answers. When ctx ends,
-// Install leaves everything as it is, and the next call continues.
+// an administrator configured it, Install only checks that containerd answers, and that the pods
+// that must start before the agent still may. When ctx ends, Install leaves everything as it is,
+// and the next call continues.
 func (i *Installer) Install(ctx context.Context) error {
 	j, at, err := i.load(ctx)
 	if err != nil {
@@ -207,7 +208,9 @@ func (i *Installer) begin(ctx context.Context, at place, j journal) error {
 	own := containerdconf.IsDropIn(present)
 	switch {
 	case before.Requires() && (!own || j.Phase == installed):
-		return i.Serves(ctx) // the administrator or an earlier pod made containerd require the agent
+		// The administrator or an earlier pod made containerd require the agent. Pods may have lost
+		// the annotation since, for example by an upgrade of the control plane.
+		return errors.Join(i.Serves(ctx), i.Tolerated(ctx))
 	case j.Phase == installed && j.Attempt == i.Attempt:
 		return fmt.Errorf("containerd's configuration no longer requires the agent: somebody changed %s, %s or another file after the installation; delete this pod to install it again", at.Main, dropIn(at.Main))
 	case present != "" && !own:

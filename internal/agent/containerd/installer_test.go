@@ -558,6 +558,23 @@ func TestLostJournal(t *testing.T) {
 	}
 }
 
+// TestLostAnnotations checks that Install reports pods that lost the annotation after the
+// installation, for example because an upgrade of the control plane wrote its static pods anew.
+func TestLostAnnotations(t *testing.T) {
+	n := newNode(t, "version = 3\n")
+	mustInstall(n)
+	n.pods = errors.New("etcd must start first")
+	for _, pod := range []string{"pod", "next"} {
+		if err := n.install(pod); err == nil || !strings.Contains(err.Error(), "etcd must start first") || n.restarts != 1 || !n.requires() {
+			t.Errorf("%s: error %v, %d restarts, required %v", pod, err, n.restarts, n.requires())
+		}
+	}
+	n.pods = nil
+	if err := n.install("next"); err != nil {
+		t.Errorf("with the annotation: %v", err)
+	}
+}
+
 // TestForeignRequirement checks a containerd that the administrator has configured to require the
 // agent. Install and Undo must not change this configuration, and Undo must report that containerd
 // still requires the agent.
