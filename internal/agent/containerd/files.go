@@ -208,6 +208,12 @@ func (f files) save(j journal) error {
 	return nil
 }
 
+// generated returns the path of the configuration file that k3s or RKE2 writes for its containerd.
+// The parameter `kind` is k3s or rke2.
+func generated(kind string) string {
+	return "/var/lib/rancher/" + kind + "/agent/etc/containerd/config.toml"
+}
+
 // dropIn returns the path of the drop-in file that this program writes for a main configuration
 // file. The parameter `main` is the path of the main file.
 func dropIn(main string) string { return path.Join(path.Dir(main), containerdconf.DropInName) }

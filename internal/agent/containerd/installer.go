@@ -91,7 +91,11 @@ func New(o Options) *Installer {
 // that must start before the agent still may. When ctx ends, Install leaves everything as it is,
 // and the next call continues.
 func (i *Installer) Install(ctx context.Context) error {
-	j, at, err := i.load(ctx)
+	j, err := i.files.load()
+	if err != nil {
+		return err
+	}
+	at, err := i.find(ctx, j)
 	if err != nil {
 		return err
 	}
@@ -115,11 +119,16 @@ func (i *Installer) Install(ctx context.Context) error {
 
 // Undo removes what Install added to containerd's configuration. It restarts containerd if
 // containerd may have read any of this. It returns nil when containerd serves the kubelet again and
-// does not require the agent.
+// does not require the agent. On a node on which Install would change nothing, for example because
+// the node runs k3s, Undo returns nil if there is no trace of an installation.
 func (i *Installer) Undo(ctx context.Context) error {
-	j, at, err := i.load(ctx)
+	j, err := i.files.load()
 	if err != nil {
 		return err
+	}
+	at, err := i.find(ctx, j)
+	if err != nil {
+		return i.unlessUntouched(err)
 	}
 	ours, err := i.files.ours(at.Main)
 	if err != nil {
@@ -144,15 +153,18 @@ func (i *Installer) Undo(ctx context.Context) error {
 	return err
 }
 
-// load returns the journal that earlier calls of Install or Undo have written, and where the node's
-// containerd is.
-func (i *Installer) load(ctx context.Context) (journal, place, error) {
-	j, err := i.files.load()
-	if err != nil {
-		return j, place{}, err
+// unlessUntouched returns nil and logs the refusal if the node has no trace of an installation: no
+// journal, and no configuration file of containerd that names containerdconf.Annotation, as the
+// drop-in file does. Otherwise it returns the refusal.
+func (i *Installer) unlessUntouched(refusal error) error {
+	for _, name := range []string{journalFile, containerdconf.DefaultMain, dropIn(containerdconf.DefaultMain), generated("k3s"), generated("rke2")} {
+		text, exists, err := i.files.text(name)
+		if err != nil || exists && name == journalFile || strings.Contains(text, containerdconf.Annotation) {
+			return errors.Join(refusal, err)
+		}
 	}
-	at, err := i.find(ctx, j)
-	return j, at, err
+	i.Log.Info("nothing to undo: this program has not changed the node", "reason", refusal.Error())
+	return nil
 }
 
 // find returns where the node's containerd is. If containerd does not run, for example because an
@@ -168,7 +180,7 @@ func (i *Installer) find(ctx context.Context, j journal) (place, error) {
 		}
 	}
 	for _, kind := range []string{"k3s", "rke2"} {
-		main := "/var/lib/rancher/" + kind + "/agent/etc/containerd/config.toml"
+		main := generated(kind)
 		if _, there, _ := i.files.text(main); there {
 			return place{}, containerdconf.Managed(main, release)
 		}

@@ -575,6 +575,37 @@ func TestLostAnnotations(t *testing.T) {
 	}
 }
 
+// TestUndoWithoutInstall checks that Undo succeeds and changes nothing on a node on which Install
+// changes nothing, unless the configuration of containerd there requires the agent.
+func TestUndoWithoutInstall(t *testing.T) {
+	const k3s = "/var/lib/rancher/k3s/agent/etc/containerd/config.toml"
+	required := "tolerate_missing_plugins_annotation = '" + containerdconf.Annotation + "'\n"
+	for name, tc := range map[string]struct {
+		change func(*node)
+		want   string // part of the error; "" if Undo succeeds
+	}{
+		"k3s":              {func(n *node) { n.put(k3s, "") }, ""},
+		"k3s, by hand":     {func(n *node) { n.put(k3s, required) }, "config-v3.toml.tmpl"},
+		"Bottlerocket":     {func(n *node) { n.put("/etc/os-release", "ID=bottlerocket\n") }, ""},
+		"no containerd":    {func(n *node) { n.state = State{"inactive", "", 0} }, ""},
+		"by hand":          {func(n *node) { n.state.KillMode = "mixed"; n.put(dropIn(main), required) }, "KillMode=mixed"},
+		"another journal":  {func(n *node) { n.state.KillMode = "mixed"; n.put(journalFile, `{"phase": "Installed"}`) }, "KillMode=mixed"},
+		"an empty journal": {func(n *node) { n.state.KillMode = "mixed"; n.put(journalFile, "") }, "KillMode=mixed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNode(t, "version = 3\n")
+			tc.change(n)
+			before := n.tree()
+			if err := n.undo(); (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error %v, want %q", err, tc.want)
+			}
+			if diff := cmp.Diff(before, n.tree()); diff != "" || n.restarts != 0 {
+				t.Errorf("%d restarts; files (-before +after):\n%s", n.restarts, diff)
+			}
+		})
+	}
+}
+
 // TestForeignRequirement checks a containerd that the administrator has configured to require the
 // agent. Install and Undo must not change this configuration, and Undo must report that containerd
 // still requires the agent.
