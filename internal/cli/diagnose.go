@@ -55,7 +55,7 @@ func unqueued(pod *corev1.Pod, away bool, now time.Time) queueapi.PendingPod {
 	if found == nil && away {
 		found = &queueapi.Advice{
 			Cause:  "the controller does not answer: none runs or leads, or its queue API is not installed",
-			Remedy: "ask an administrator to check the Deployment numalet-controller and deploy/controller/queueapi in numalet-system",
+			Remedy: "ask an administrator to check the Deployment numalet-controller in numalet-system, and to install the queue API (docs/tasks/why-a-pod-waits.md, Let users ask)",
 		}
 	}
 	if found != nil {

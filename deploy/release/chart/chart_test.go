@@ -203,13 +203,16 @@ func TestSameAsKustomize(t *testing.T) {
 		kustomization, values string
 	}{
 		"cluster": {0, `
-resources: [../cluster, ../controller/queueapi, ../controller/admission]
+resources: [../cluster, ../controller/admission]
 `, `{checksums: false}`},
+		"queue API": {0, `
+resources: [../cluster, ../controller/queueapi, ../controller/admission]
+`, `{checksums: false, queueAPI: {enabled: true}}`},
 		"nodes": {0, `
 resources: [../crds, ../daemonset, ../admission]
 `, `{checksums: false, controller: {enabled: false}}`},
 		"GPUs": {0, `
-resources: [../cluster, ../controller/queueapi, ../controller/admission]
+resources: [../cluster, ../controller/admission]
 components: [../gpu]
 `, `{checksums: false, gpu: {enabled: true}}`},
 		"metrics of nodes": {0, `
@@ -225,7 +228,7 @@ resources: [../crds, ../daemonset, ../admission, ../containerd-undo]
 		"cluster before 1.36": {35, `
 resources: [../cluster, ../controller/queueapi, ../controller/admission]
 components: [../before-1.36/policies]
-`, `{checksums: false}`},
+`, `{checksums: false, queueAPI: {enabled: true}}`},
 		"nodes before 1.36": {34, `
 resources: [../crds, ../daemonset, ../before-1.36/admission]
 `, `{checksums: false, controller: {enabled: false}}`},

@@ -112,14 +112,12 @@ func (r *reader) try(t *testing.T, page docstest.Page, section string) {
 
 // onRig replaces those parts of a command or file of a page that must be different on the test
 // cluster. The node of the cluster has no registry: images are loaded through the rig, and the
-// image of busybox has another name. The API server of the cluster cannot reach pods, so the queue
-// API, an aggregated API, would stay unavailable. The kubectl plugin must not stay on the machine
-// that runs the test.
+// image of busybox has another name. The kubectl plugin must not stay on the machine that runs the
+// test.
 func (r *reader) onRig(text string) string {
 	return strings.NewReplacer(
 		"ctr -n k8s.io images import", r.rig.Bin+" load --flavour "+r.rig.Flavour,
 		"busybox:stable", "localhost/busybox:rig",
-		"numalet-0.1.0.tgz", "numalet-0.1.0.tgz --set queueAPI.enabled=false",
 		"/usr/local/bin", r.tools,
 		"NODE", r.rig.Node(),
 	).Replace(text)
