@@ -146,11 +146,15 @@ controller:
     profiles: [{schedulerName: numalet-batch, percentageOfNodesToScore: 20}]
 `},
 		"options": {Target{Release: "numalet", Namespace: "gke"}, `
-containerd: {installer: undo}
+containerd: {installer: undo, settings: {containerd-unit: k0scontroller.service, start-first: "k8s-app in (kube-proxy,cilium)"}}
 podMonitor: {enabled: true, labels: {release: prometheus}, tokenSecret: {name: scraper}}
 networkPolicy: {enabled: true}
 priorityQuota: {enabled: true}
-controller: {replicas: 3, settings: {reserve-after: none, bind-rate: 100}}
+controller:
+  replicas: 3
+  nodeSelector: {pool: system}
+  tolerations: [{key: CriticalAddonsOnly, operator: Exists}]
+  settings: {reserve-after: none, bind-rate: 100}
 image: {repository: example.com/numalet, digest: "sha256:` + strings.Repeat("a", 64) + `", pullSecrets: [{name: pull}]}
 `},
 	} {
@@ -176,6 +180,9 @@ func TestSchemaRefuses(t *testing.T) {
 		"another preset":            {`kubelet: {preset: windows}`, "preset"},
 		"a relative path":           {`kubelet: {config: config.yaml}`, "config"},
 		"another installer":         {`containerd: {installer: maybe}`, "installer"},
+		"a toleration as a text":    {`controller: {tolerations: [control-plane]}`, "tolerations"},
+		"an unknown effect":         {`controller: {tolerations: [{key: a, effect: NoStart}]}`, "effect"},
+		"a list for containerd":     {`containerd: {settings: {restart-timeout: [1m]}}`, "restart-timeout"},
 		"no replica":                {`controller: {replicas: 0}`, "replicas"},
 		"a short digest":            {`image: {digest: "sha256:abc"}`, "digest"},
 		"a text as a switch":        {`gpu: {enabled: "no"}`, "enabled"},
