@@ -51,7 +51,7 @@ func Managed(main, release string) error {
 		}
 	}
 	if path.Dir(main) != path.Dir(DefaultMain) {
-		return fmt.Errorf("containerd's configuration is %s, and this program changes only files in %s; install deploy/containerd/numalet.toml by hand", main, path.Dir(DefaultMain))
+		return fmt.Errorf("containerd's configuration is %s, and numalet-containerd changes only files in %s; install deploy/containerd/numalet.toml by hand", main, path.Dir(DefaultMain))
 	}
 	return nil
 }

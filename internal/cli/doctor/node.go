@@ -241,54 +241,6 @@ func checkNRI(m machine) (Finding, error) {
 	return Finding{Status: OK, Found: "the socket of NRI exists"}, nil
 }
 
-// requiredPlugins matches the setting required_plugins in containerd's configuration if it lists
-// numalet.
-var requiredPlugins = regexp.MustCompile(`(?m)^\s*required_plugins\s*=\s*\[[^\]]*["']numalet["']`)
-
-// checkRequired checks that the configuration of the container runtime requires the agent. It
-// searches the text of containerd's configuration files for the setting. containerd reads the files
-// in the directory conf.d only if its main file names conf.d. So checkRequired accepts the setting
-// in such a file only in that case. The output of `containerd config dump` would not help, because it
-// lists conf.d in both cases.
-func checkRequired(m machine) (Finding, error) {
-	const main = "etc/containerd/config.toml"
-	f := Finding{
-		Status: Warning, Found: "containerd does not require the agent", Why: "while the agent is away, containers start on all CPUs, exclusive ones included",
-		Remedy: "with containerd 2.2 or later, set containerd.installer=install of the chart, or kubectl apply -k deploy/containerd; see its README",
-	}
-	crio, err := m.onCRIO()
-	if err != nil {
-		return Finding{}, err
-	}
-	if crio {
-		return checkRequiredByCRIO(m)
-	}
-	text, _, err := m.text(main)
-	if err != nil {
-		return Finding{}, err
-	}
-	if requiredPlugins.MatchString(text) {
-		return Finding{Status: OK, Found: "containerd requires the agent (/" + main + ")"}, nil
-	}
-	more, err := fs.Glob(m, "etc/containerd/conf.d/*.toml")
-	if err != nil {
-		return Finding{}, err
-	}
-	for _, name := range more {
-		added, _, err := m.text(name)
-		switch {
-		case err != nil:
-			return Finding{}, err
-		case !requiredPlugins.MatchString(added):
-		case strings.Contains(text, "conf.d/"):
-			return Finding{Status: OK, Found: "containerd requires the agent (/" + name + ")"}, nil
-		default:
-			f.Found = "containerd does not read /" + name + ", because /" + main + " does not import it"
-		}
-	}
-	return f, nil
-}
-
 // These match the settings of CRI-O that make it require NRI plugins. The submatch is the value.
 var (
 	crioValidates = regexp.MustCompile(`(?m)^\s*nri_enable_default_validator\s*=\s*(\w+)`)

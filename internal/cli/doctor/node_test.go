@@ -26,13 +26,19 @@ func healthy() map[string]string {
 		"proc/1/comm":                                  "systemd\n",
 		"run/nri/nri.sock":                             "",
 		"etc/containerd/config.toml":                   "imports = [\"/etc/containerd/conf.d/*.toml\"]\n",
-		"etc/containerd/conf.d/numalet.toml":           "  required_plugins = [\"numalet\"]\n",
+		"etc/containerd/conf.d/numalet.toml":           required,
+		"proc/9/comm":                                  "containerd\n",
+		"proc/9/cmdline":                               "/usr/bin/containerd\x00",
+		"proc/9/exe":                                   "\x7fELF tolerate_missing_plugins_annotation",
 		"var/lib/kubelet/config.yaml":                  "reservedSystemCPUs: 0,4\n",
 		"sys/module/apparmor/parameters/enabled":       "N\n",
 		"sys/bus/pci/devices/0000:00:1f.0/vendor":      "0x8086\n",
 		"sys/bus/pci/devices/0000:00:1f.0/class":       "0x060100\n",
 	}
 }
+
+// required is a configuration with which containerd requires the agent.
+const required = "[plugins.\"io.containerd.nri.v1.nri\".default_validator]\n  enable = true\n  required_plugins = [\"numalet\"]\n"
 
 // crioKubelet is the configuration of a kubelet that uses CRI-O.
 const crioKubelet = "reservedSystemCPUs: 0,4\ncontainerRuntimeEndpoint: unix:///var/run/crio/crio.sock\n"
@@ -85,7 +91,48 @@ func TestNode(t *testing.T) {
 			map[string]string{"etc/containerd/config.toml": "version = 3\n"},
 			"fail-closed warning: containerd does not read /etc/containerd/conf.d/numalet.toml, because /etc/containerd/config.toml does not import it",
 		},
-		"in the main file": {map[string]string{"etc/containerd/config.toml": "required_plugins = ['numalet']\n", "etc/containerd/conf.d/numalet.toml": "-"}, ""},
+		"imported in a comment only": {
+			map[string]string{"etc/containerd/config.toml": "version = 3\nimports = [] # was [\"/etc/containerd/conf.d/*.toml\"]\n"},
+			"fail-closed warning: containerd does not read /etc/containerd/conf.d/numalet.toml, because /etc/containerd/config.toml does not import it",
+		},
+		"in the main file": {map[string]string{
+			"etc/containerd/config.toml":         "required_plugins = []\n" + strings.Replace(required, "[\"numalet\"]", "[\n  'other', # more\n  'numalet',\n]", 1),
+			"etc/containerd/conf.d/numalet.toml": "-",
+		}, ""},
+		"imported from another directory": {map[string]string{
+			"etc/containerd/config.toml": "imports = ['site.d/*.toml']\n", "etc/containerd/conf.d/numalet.toml": "-", "etc/containerd/site.d/a.toml": required,
+		}, ""},
+		"the validator is off": {
+			map[string]string{"etc/containerd/conf.d/numalet.toml": strings.Replace(required, "true", "false", 1)},
+			"fail-closed warning: containerd does not require the agent, because enable is not true in the table default_validator (/etc/containerd/conf.d/numalet.toml)",
+		},
+		"another file turns the validator off": {
+			map[string]string{"etc/containerd/conf.d/zz.toml": "[plugins.'io.containerd.nri.v1.nri'.default_validator]\nenable = false\n"},
+			"fail-closed warning: containerd does not require the agent, because enable is not true in the table default_validator (/etc/containerd/conf.d/numalet.toml)",
+		},
+		"containerd 2.1": {
+			map[string]string{"proc/9/exe": "\x7fELF plugin_request_timeout"},
+			"fail-closed warning: containerd is older than 2.2, and so ignores that /etc/containerd/conf.d/numalet.toml requires the agent",
+		},
+		"containerd does not run": {
+			map[string]string{"proc/9/comm": "-"},
+			"fail-closed unknown: /etc/containerd/conf.d/numalet.toml requires the agent, and it is not known whether containerd is 2.2 or later, because it does not run",
+		},
+		"k3s": {map[string]string{
+			"proc/9/cmdline": "containerd\x00-c\x00/var/lib/rancher/k3s/agent/etc/containerd/config.toml\x00",
+			"var/lib/rancher/k3s/agent/etc/containerd/config.toml": required, "etc/containerd/config.toml": "-",
+		}, ""},
+		"k3s without the setting": {
+			map[string]string{
+				"proc/9/cmdline": "containerd\x00-c\x00/var/lib/rancher/k3s/agent/etc/containerd/config.toml\x00",
+				"var/lib/rancher/k3s/agent/etc/containerd/config.toml": "version = 3\n", "etc/containerd/conf.d/numalet.toml": "-",
+			},
+			"fail-closed warning: containerd does not require the agent",
+		},
+		"k0s, whose file cannot be found": {
+			map[string]string{"proc/9/cmdline": "containerd\x00--config=/run/k0s/containerd.toml\x00"},
+			"fail-closed unknown: no file /run/k0s/containerd.toml, which is containerd's configuration",
+		},
 		"CRI-O": {
 			map[string]string{"var/lib/kubelet/config.yaml": crioKubelet,
 				"etc/crio/crio.conf.d/numalet.conf": "nri_enable_default_validator = true\nnri_validator_required_plugins = [\"numalet\"]\n"}, "",

@@ -1,0 +1,232 @@
+package doctor
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/numalet/numalet/pkg/containerdconf"
+)
+
+// checkRequired checks that the configuration of the container runtime requires the agent. For
+// containerd, it reads the main configuration file and the files that this file imports. The output
+// of `containerd config dump` would not help, because it lists conf.d even if containerd does not
+// read it.
+func checkRequired(m machine) (Finding, error) {
+	crio, err := m.onCRIO()
+	if err != nil {
+		return Finding{}, err
+	}
+	if crio {
+		return checkRequiredByCRIO(m)
+	}
+	main, program, err := m.containerd()
+	if err != nil {
+		return Finding{}, err
+	}
+	v, err := m.validator(main)
+	if err != nil {
+		return Finding{}, err
+	}
+	remedy, err := m.remedy(main)
+	if err != nil {
+		return Finding{}, err
+	}
+	f := Finding{Status: Warning, Why: "while the agent is away, containers start on all CPUs, exclusive ones included", Remedy: remedy}
+	switch {
+	case v.lists && v.enabled:
+		return m.supported(program, v, f)
+	case v.lists:
+		f.Found = "containerd does not require the agent, because enable is not true in the table default_validator (/" + v.file + ")"
+	case !v.read:
+		f.Status, f.Found = Unknown, "no file /"+main+", which is containerd's configuration"
+	default:
+		f.Found = "containerd does not require the agent"
+		unread, err := m.notImported(v)
+		if err != nil {
+			return Finding{}, err
+		}
+		if unread != "" {
+			f.Found = "containerd does not read /" + unread + ", because /" + main + " does not import it"
+		}
+	}
+	return f, nil
+}
+
+// supported returns the finding for a configuration that requires the agent. containerd before 2.2
+// ignores such a configuration. If containerd does not run, its version is unknown. The parameter
+// `f` is the finding for a containerd that does not require the agent.
+func (m machine) supported(program string, v validator, f Finding) (Finding, error) {
+	content, there := "", false
+	if program != "" {
+		var err error
+		if content, there, err = m.text(program); err != nil {
+			return Finding{}, err
+		}
+	}
+	switch {
+	case !there:
+		f.Status, f.Found = Unknown, "/"+v.file+" requires the agent, and it is not known whether containerd is 2.2 or later, because it does not run"
+		f.Remedy = "start containerd, and run numalet doctor --node again"
+	case !strings.Contains(content, "tolerate_missing_plugins_annotation"): // the name of a setting that came together with required_plugins
+		f.Found = "containerd is older than 2.2, and so ignores that /" + v.file + " requires the agent"
+	default:
+		f = Finding{Status: OK, Found: "containerd requires the agent (/" + v.file + ")"}
+	}
+	return f, nil
+}
+
+// remedy says how to make containerd require the agent, if its main configuration file is `main`.
+func (m machine) remedy(main string) (string, error) {
+	release, _, err := m.text("etc/os-release")
+	if err != nil {
+		return "", err
+	}
+	if managed := containerdconf.Managed("/"+main, release); managed != nil {
+		return managed.Error(), nil
+	}
+	return "with containerd 2.2 or later, set containerd.installer=install of the chart, or kubectl apply -k deploy/containerd; see its README", nil
+}
+
+// containerd returns the main configuration file of containerd, and the file of its running program,
+// or "" if containerd does not run. k3s, RKE2 and k0s name the configuration file in the command
+// line of their containerd.
+func (m machine) containerd() (main, program string, err error) {
+	dir, err := m.process("containerd")
+	if err != nil {
+		return "", "", err
+	}
+	if dir != "" {
+		line, _, err := m.text(dir + "/cmdline")
+		if err != nil {
+			return "", "", err
+		}
+		command := strings.Split(strings.TrimRight(line, "\x00"), "\x00")
+		return strings.TrimPrefix(containerdconf.MainFile(command), "/"), dir + "/exe", nil
+	}
+	for _, main := range []string{"var/lib/rancher/k3s/agent/etc/containerd/config.toml", "var/lib/rancher/rke2/agent/etc/containerd/config.toml", "etc/k0s/containerd.toml"} {
+		if there, err := m.exists(main); err != nil || there {
+			return main, "", err
+		}
+	}
+	return strings.TrimPrefix(containerdconf.DefaultMain, "/"), "", nil
+}
+
+// validator has the settings of containerd's default validator for NRI that make containerd require
+// the agent.
+type validator struct {
+	read    bool     // the main configuration file exists, or containerd runs without one
+	enabled bool     // enable is true
+	lists   bool     // required_plugins has numalet
+	file    string   // the last file that has required_plugins
+	files   []string // the files that containerd reads
+}
+
+// These match parts of a TOML file: a comment after the rest of a line, the start of a table, and
+// settings. The submatch of a setting is its value.
+var (
+	tomlComment     = regexp.MustCompile(`(?m)^((?:[^"'#\n]|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')*)#.*$`)
+	tomlTable       = regexp.MustCompile(`(?m)^[ \t]*\[+([^\[\]\n]+)\]+[ \t\r]*$`)
+	tomlString      = regexp.MustCompile(`"([^"\n]*)"|'([^'\n]*)'`)
+	importedFiles   = regexp.MustCompile(`(?m)^[ \t]*imports[ \t]*=[ \t]*\[([^\]]*)\]`)
+	validatorOn     = regexp.MustCompile(`(?m)^[ \t]*enable[ \t]*=[ \t]*(\w+)`)
+	requiredPlugins = regexp.MustCompile(`(?m)^[ \t]*required_plugins[ \t]*=[ \t]*\[([^\]]*)\]`)
+)
+
+// validator reads the main configuration file of containerd and the files that it imports. If
+// several files have a setting, the last of them takes effect.
+func (m machine) validator(main string) (validator, error) {
+	v := validator{files: []string{main}, read: "/"+main == containerdconf.DefaultMain}
+	for i := 0; i < len(v.files); i++ { // the loop appends imported files to v.files
+		text, there, err := m.text(v.files[i])
+		if err != nil {
+			return v, err
+		}
+		v.read = v.read || there
+		text = tomlComment.ReplaceAllString(text, "$1")
+		table, ok := tableOf(text, "default_validator")
+		if on := lastMatch(validatorOn, table); on != "" {
+			v.enabled = on == "true"
+		}
+		if ok && requiredPlugins.MatchString(table) {
+			v.lists, v.file = slices.Contains(stringsIn(lastMatch(requiredPlugins, table)), containerdconf.Plugin), v.files[i]
+		}
+		more, err := m.imports(v.files[i], text)
+		if err != nil {
+			return v, err
+		}
+		for _, name := range more {
+			if !slices.Contains(v.files, name) {
+				v.files = append(v.files, name)
+			}
+		}
+	}
+	return v, nil
+}
+
+// imports returns the existing files that a configuration file of containerd imports. The parameter
+// `text` is the content of the file.
+func (m machine) imports(file, text string) (files []string, err error) {
+	if first := tomlTable.FindStringIndex(text); first != nil {
+		text = text[:first[0]]
+	}
+	for _, pattern := range stringsIn(lastMatch(importedFiles, text)) {
+		if !path.IsAbs(pattern) {
+			pattern = path.Join("/", path.Dir(file), pattern)
+		}
+		found, err := fs.Glob(m, strings.TrimPrefix(path.Clean(pattern), "/"))
+		if err != nil && !errors.Is(err, path.ErrBadPattern) { // containerd imports no file for such a pattern
+			return nil, err
+		}
+		files = append(files, found...)
+	}
+	return files, nil
+}
+
+// notImported returns a file in the directory for drop-in files that lists the agent in
+// required_plugins, but is not among the files that containerd reads. If there is none, it returns
+// "".
+func (m machine) notImported(v validator) (string, error) {
+	all, err := fs.Glob(m, "etc/containerd/conf.d/*.toml")
+	if err != nil {
+		return "", err
+	}
+	for _, name := range all {
+		if slices.Contains(v.files, name) {
+			continue
+		}
+		alone, err := m.validator(name)
+		if err != nil || alone.lists {
+			return name, err
+		}
+	}
+	return "", nil
+}
+
+// tableOf returns the content of the first table in a TOML text whose name ends in the given key,
+// and whether there is such a table.
+func tableOf(text, key string) (string, bool) {
+	tables := tomlTable.FindAllStringSubmatchIndex(text, -1)
+	for i, at := range tables {
+		if name := strings.TrimSpace(text[at[2]:at[3]]); name != key && !strings.HasSuffix(name, "."+key) {
+			continue
+		}
+		end := len(text)
+		if i+1 < len(tables) {
+			end = tables[i+1][0]
+		}
+		return text[at[1]:end], true
+	}
+	return "", false
+}
+
+// stringsIn returns the strings in the text of a TOML array.
+func stringsIn(array string) (items []string) {
+	for _, item := range tomlString.FindAllStringSubmatch(array, -1) {
+		items = append(items, item[1]+item[2])
+	}
+	return items
+}
