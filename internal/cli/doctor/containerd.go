@@ -2,11 +2,13 @@ package doctor
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/pelletier/go-toml/v2"
 
 	"github.com/numalet/numalet/pkg/containerdconf"
 )
@@ -125,16 +127,19 @@ type validator struct {
 	files   []string // the files that containerd reads
 }
 
-// These match parts of a TOML file: a comment after the rest of a line, the start of a table, and
-// settings. The submatch of a setting is its value.
-var (
-	tomlComment     = regexp.MustCompile(`(?m)^((?:[^"'#\n]|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')*)#.*$`)
-	tomlTable       = regexp.MustCompile(`(?m)^[ \t]*\[+([^\[\]\n]+)\]+[ \t\r]*$`)
-	tomlString      = regexp.MustCompile(`"([^"\n]*)"|'([^'\n]*)'`)
-	importedFiles   = regexp.MustCompile(`(?m)^[ \t]*imports[ \t]*=[ \t]*\[([^\]]*)\]`)
-	validatorOn     = regexp.MustCompile(`(?m)^[ \t]*enable[ \t]*=[ \t]*(\w+)`)
-	requiredPlugins = regexp.MustCompile(`(?m)^[ \t]*required_plugins[ \t]*=[ \t]*\[([^\]]*)\]`)
-)
+// containerdFile has the settings in a configuration file of containerd that matter here. A setting
+// that is not in the file is nil.
+type containerdFile struct {
+	Imports []string `toml:"imports"`
+	Plugins struct {
+		NRI struct {
+			Validator struct {
+				Enable   *bool     `toml:"enable"`
+				Required *[]string `toml:"required_plugins"`
+			} `toml:"default_validator"`
+		} `toml:"io.containerd.nri.v1.nri"`
+	} `toml:"plugins"`
+}
 
 // validator reads the main configuration file of containerd and the files that it imports. If
 // several files have a setting, the last of them takes effect.
@@ -146,15 +151,18 @@ func (m machine) validator(main string) (validator, error) {
 			return v, err
 		}
 		v.read = v.read || there
-		text = tomlComment.ReplaceAllString(text, "$1")
-		table, ok := tableOf(text, "default_validator")
-		if on := lastMatch(validatorOn, table); on != "" {
-			v.enabled = on == "true"
+		var settings containerdFile
+		if err := toml.Unmarshal([]byte(text), &settings); err != nil {
+			return v, fmt.Errorf("parse /%s: %w", v.files[i], err)
 		}
-		if ok && requiredPlugins.MatchString(table) {
-			v.lists, v.file = slices.Contains(stringsIn(lastMatch(requiredPlugins, table)), containerdconf.Plugin), v.files[i]
+		here := settings.Plugins.NRI.Validator
+		if here.Enable != nil {
+			v.enabled = *here.Enable
 		}
-		more, err := m.imports(v.files[i], text)
+		if here.Required != nil {
+			v.lists, v.file = slices.Contains(*here.Required, containerdconf.Plugin), v.files[i]
+		}
+		more, err := m.imports(v.files[i], settings.Imports)
 		if err != nil {
 			return v, err
 		}
@@ -167,13 +175,10 @@ func (m machine) validator(main string) (validator, error) {
 	return v, nil
 }
 
-// imports returns the existing files that a configuration file of containerd imports. The parameter
-// `text` is the content of the file.
-func (m machine) imports(file, text string) (files []string, err error) {
-	if first := tomlTable.FindStringIndex(text); first != nil {
-		text = text[:first[0]]
-	}
-	for _, pattern := range stringsIn(lastMatch(importedFiles, text)) {
+// imports returns the existing files that match the list of imports in a configuration file of
+// containerd.
+func (m machine) imports(file string, patterns []string) (files []string, err error) {
+	for _, pattern := range patterns {
 		if !path.IsAbs(pattern) {
 			pattern = path.Join("/", path.Dir(file), pattern)
 		}
@@ -204,29 +209,4 @@ func (m machine) notImported(v validator) (string, error) {
 		}
 	}
 	return "", nil
-}
-
-// tableOf returns the content of the first table in a TOML text whose name ends in the given key,
-// and whether there is such a table.
-func tableOf(text, key string) (string, bool) {
-	tables := tomlTable.FindAllStringSubmatchIndex(text, -1)
-	for i, at := range tables {
-		if name := strings.TrimSpace(text[at[2]:at[3]]); name != key && !strings.HasSuffix(name, "."+key) {
-			continue
-		}
-		end := len(text)
-		if i+1 < len(tables) {
-			end = tables[i+1][0]
-		}
-		return text[at[1]:end], true
-	}
-	return "", false
-}
-
-// stringsIn returns the strings in the text of a TOML array.
-func stringsIn(array string) (items []string) {
-	for _, item := range tomlString.FindAllStringSubmatch(array, -1) {
-		items = append(items, item[1]+item[2])
-	}
-	return items
 }
