@@ -278,14 +278,13 @@ func (c *Cgroups) LiftQuota(ctx context.Context, target string) error {
 	if err != nil {
 		return fmt.Errorf("lift quota of %s: %w", target, err)
 	}
-	before := c.tree.unlimited(at.path)
-	if err := c.tree.liftQuota(at.path); err != nil {
-		return fmt.Errorf("lift quota of %s: %w", target, asNotExist(err))
+	if !c.tree.unlimited(at.path) {
+		if err := c.tree.liftQuota(at.path); err != nil {
+			return fmt.Errorf("lift quota of %s: %w", target, asNotExist(err))
+		}
+		c.units.invalidate(at.unit)
 	}
 	if at.unit != "" {
-		if !before {
-			c.units.invalidate(at.unit)
-		}
 		c.units.require(at.unit, noQuota())
 	}
 	return nil

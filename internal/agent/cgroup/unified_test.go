@@ -191,12 +191,17 @@ func TestEffective(t *testing.T) {
 }
 
 func TestLiftQuotaUnified(t *testing.T) {
-	root := fake(t, map[string]string{"kubepods/pod1/cpu.max": "400000 100000\n"})
-	if err := open(t, Options{Root: root}).LiftQuota(t.Context(), "/kubepods/pod1"); err != nil {
-		t.Fatal(err)
-	}
-	if got := read(t, root, "kubepods/pod1/cpu.max"); got != "max" {
-		t.Errorf("cpu.max = %q, want max", got)
+	for before, after := range map[string]string{
+		"400000 100000": "max",
+		"max 100000":    "max 100000", // nothing is written
+	} {
+		root := fake(t, map[string]string{"kubepods/pod1/cpu.max": before})
+		if err := open(t, Options{Root: root}).LiftQuota(t.Context(), "/kubepods/pod1"); err != nil {
+			t.Fatal(err)
+		}
+		if got := read(t, root, "kubepods/pod1/cpu.max"); got != after {
+			t.Errorf("cpu.max %q becomes %q, want %q", before, got, after)
+		}
 	}
 }
 

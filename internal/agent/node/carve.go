@@ -108,7 +108,7 @@ func (n *Node) revert(ctx context.Context, s workload.Sandbox, undo func(), why 
 // and interrupts if the pod requests isolation, off the CPUs that were granted to the pod. Callers
 // hold n.mu.
 func (n *Node) clear(ctx context.Context, s workload.Sandbox) ([]workload.Spec, error) {
-	if err := n.liftQuota(ctx, s); err != nil {
+	if err := n.liftQuota(ctx, s.PodCgroup); err != nil {
 		return nil, err
 	}
 	specs, err := n.confineSharers(ctx, Shrink)

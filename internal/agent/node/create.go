@@ -251,7 +251,7 @@ func confineRefusal(c workload.Container, d workload.Decision, err error) error 
 // liftQuotaForGood removes the CFS quota of a pod's cgroup. It removes the quota in systemd, too,
 // so that a daemon-reload does not restore it. Callers hold n.mu.
 func (n *Node) liftQuotaForGood(ctx context.Context, s workload.Sandbox) error {
-	if err := n.liftQuota(ctx, s); err != nil {
+	if err := n.liftQuota(ctx, s.PodCgroup); err != nil {
 		return err
 	}
 	if err := n.env.Cgroups.Persist(ctx); err != nil {
@@ -272,12 +272,24 @@ func (n *Node) liftOwnQuota(ctx context.Context, c workload.Container) error {
 	return nil
 }
 
+// liftQuotas removes the CFS quotas of all pods with exclusive CPUs again. The kubelet writes the quota
+// of a pod when it resizes any container of the pod. It may do so when no call of the agent follows, for
+// example after it has started the init containers of the pod. Callers hold n.mu.
+func (n *Node) liftQuotas(ctx context.Context) {
+	for _, h := range n.mu.book.held {
+		if err := n.liftQuota(ctx, h.Cgroup); err != nil {
+			logr.FromContextOrDiscard(ctx).Error(err, "the containers of a pod with exclusive CPUs are throttled; retrying", "pod", h.Pod.String())
+		}
+	}
+	n.env.Cgroups.PersistLater()
+}
+
 // liftQuota removes the CFS quota of a pod's cgroup. Until the next call of Persist, systemd does
 // not know this, so a daemon-reload would restore the quota.
-func (n *Node) liftQuota(ctx context.Context, s workload.Sandbox) error {
-	err := n.env.Cgroups.LiftQuota(ctx, s.PodCgroup)
+func (n *Node) liftQuota(ctx context.Context, podCgroup string) error {
+	err := n.env.Cgroups.LiftQuota(ctx, podCgroup)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return refuse(CgroupFailed, "the CPU quota of the pod's cgroup %s cannot be lifted: %s", s.PodCgroup, err)
+		return refuse(CgroupFailed, "the CPU quota of the pod's cgroup %s cannot be lifted: %s", podCgroup, err)
 	}
 	return nil
 }

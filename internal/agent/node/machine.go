@@ -70,7 +70,7 @@ func (n *Node) refit(ctx context.Context, c workload.Container) (specs []workloa
 		if specs, err = n.commit(ctx, c.Sandbox, undo); err != nil {
 			return nil, err
 		}
-		n.assertPod(ctx, n.mu.pods[uid])
+		n.assertPod(ctx, uid)
 	}
 	claim, _ := n.mu.book.claim(uid, c.Name)
 	if lost := n.mu.book.ledger.Lost(claim); !lost.Empty() {

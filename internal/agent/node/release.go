@@ -68,12 +68,14 @@ func (n *Node) Run(ctx context.Context) error {
 }
 
 // retry repairs the partitions of containers, and adopts containers whose pod was not known before.
-// It also writes the cpusets of shared containers again if an earlier write failed or was not
-// possible yet (see confineAgain and widenSharers).
+// It removes the CFS quotas of pods that have come back (see liftQuotas). It also writes the cpusets
+// of shared containers again if an earlier write failed or was not possible yet (see confineAgain and
+// widenSharers).
 func (n *Node) retry(ctx context.Context) {
 	n.assertPartitions(ctx)
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.liftQuotas(ctx)
 	n.adoptAwaited(ctx)
 	if _, err := n.confineAgain(ctx); err != nil {
 		logr.FromContextOrDiscard(ctx).V(2).Info("retrying", "after", retryInterval, "err", err.Error())

@@ -17,10 +17,10 @@ import (
 // resize runs the script command `resize POD/CONTAINER CPUS[/MEMORY]
 // [fails|unconfirmed|unanswered]`.
 //
-// The command changes the resources of a container as a user does, and passes the new size to the
-// container runtime as the kubelet does. With `fails`, the runtime cannot apply the agent's answer.
-// With `rollsback`, it cannot apply the answer either, and writes the CPUs of the last answer that it
-// could apply to the cgroup again, as runc does.
+// The command changes the resources of a container as a user does. It then writes the CFS quota of the
+// pod, and passes the new size to the container runtime, as the kubelet does. With `fails`, the runtime
+// cannot apply the agent's answer. With `rollsback`, it cannot apply the answer either, and writes the
+// CPUs of the last answer that it could apply to the cgroup again, as runc does.
 // With `unconfirmed`, the agent is killed after the runtime has applied the answer. With
 // `unanswered`, the agent is killed before the runtime has the answer. If the agent is down, the
 // runtime applies the resize without the agent, as containerd does.
@@ -37,8 +37,9 @@ func (s *script) resize(args []string) error {
 	if c == nil || c.state == "exited" {
 		return nil // the container gets its new size when it is created
 	}
+	s.quotas[c.Sandbox.PodCgroup] = true
 	if s.node == nil {
-		c.setSpec(want)
+		s.setSpec(c, want)
 		return nil
 	}
 	a, err := s.node.Update(context.Background(), c.Container, want)
@@ -59,11 +60,11 @@ func (s *script) resize(args []string) error {
 		return nil
 	case "unanswered":
 		s.node = nil
-		c.setSpec(want)
+		s.setSpec(c, want)
 		return nil
 	}
 	s.correct(a.Specs)
-	c.setSpec(want)
+	s.setSpec(c, want)
 	s.write(c, a.Decision)
 	if how == "unconfirmed" {
 		s.node = nil
@@ -94,12 +95,15 @@ func (s *script) edit(container, cpus, memory string) {
 	s.pods[uid] = pod
 }
 
-// setSpec writes the resources that the kubelet requests into the container's spec, as a container
-// runtime does.
-func (c *runtimeContainer) setSpec(want workload.Resources) {
+// setSpec writes the resources that the kubelet requests into the container's spec and cgroup, as a
+// container runtime does.
+func (w *world) setSpec(c *runtimeContainer, want workload.Resources) {
 	c.Resources.Shares, c.Resources.QuotaMicros, c.Resources.PeriodMicros = want.Shares, want.QuotaMicros, want.PeriodMicros
 	if want.MemoryBytes > 0 {
 		c.Resources.MemoryBytes = want.MemoryBytes
+	}
+	if w.groups[c.Cgroup] != nil {
+		w.quotas[c.Cgroup] = true
 	}
 }
 
@@ -115,8 +119,16 @@ func (w *world) write(c *runtimeContainer, d workload.Decision) {
 	}
 	if g := w.groups[c.Cgroup]; g != nil {
 		g.cpus = d.CPUs
+		w.quotas[c.Cgroup] = !d.Exclusive
 	}
 	w.look()
+}
+
+// writeQuota runs the script command `quota POD`, which writes the CFS quota of the pod's cgroup, as the
+// kubelet does at a resize of any container of the pod.
+func (s *script) writeQuota(args []string) error {
+	s.quotas[podCgroup(s.pods[args[0]])] = true
+	return nil
 }
 
 // wait runs the script command `wait DURATION`, which advances the clock by this time. The agent

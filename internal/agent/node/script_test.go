@@ -46,7 +46,7 @@ func newScript(t *testing.T, out *scenario.Answer) *script {
 		"agent": s.agent, "pod": s.pod, "run": s.run, "sandbox": s.newSandbox, "create": s.createContainer,
 		"start": s.startContainer, "resynchronize": s.resynchronize, "exit": s.exitContainer, "stop": s.stopPod, "remove": s.removePod,
 		"vanish": s.vanish, "phase": s.phase, "delete": s.delete, "annotate": s.annotate, "sweep": s.sweep, "late": s.setLate, "informer": s.informer,
-		"break": s.breaks, "repair": s.repairs, "damage": s.damage, "reboot": s.reboot, "resize": s.resize, "wait": s.wait, "show": s.show, "report": s.report,
+		"break": s.breaks, "repair": s.repairs, "damage": s.damage, "reboot": s.reboot, "resize": s.resize, "quota": s.writeQuota, "wait": s.wait, "show": s.show, "report": s.report,
 		"hide": s.hide, "unhide": s.unhide, "give": s.give, "gpus": s.showGPUs, "groups": s.setGroups, "systemd": s.setSystemd, "collect": s.collect, "offline": s.offline, "partitions": s.checkPartitions, "retry": s.retry, "end": s.endPartition, "online": s.online, "firmware": s.firmware,
 	} {
 		s.commands[name] = func(c *scenario.Command) { s.fail(do(c.Words)) }
@@ -214,6 +214,7 @@ func (s *script) exitContainer(args []string) error {
 // The container then looks as if it had ended and the container runtime had not noticed this yet.
 func (s *script) vanish(args []string) error {
 	delete(s.groups, s.containers[s.instance(args[0])].Cgroup)
+	delete(s.quotas, s.containers[s.instance(args[0])].Cgroup)
 	return nil
 }
 
@@ -396,6 +397,7 @@ func (s *script) damage([]string) error {
 // and the disk keep their contents.
 func (s *script) reboot([]string) error {
 	clear(s.groups)
+	clear(s.quotas)
 	clear(s.containers)
 	clear(s.sandboxes)
 	s.node = nil
@@ -456,7 +458,8 @@ func (s *script) report(args []string) error {
 }
 
 // show runs the script command `show`. The command prints the CPUs of all containers that have not
-// exited. If the agent runs, it first prints which pod holds each CPU.
+// exited. If the agent runs, it first prints which pod holds each CPU. It prints "throttled" after the
+// CPUs of an exclusive container whose CPU time a CFS quota limits.
 func (s *script) show([]string) error {
 	if s.node != nil {
 		s.showHeld(s.node.View())
@@ -468,10 +471,23 @@ func (s *script) show([]string) error {
 				g = *real
 			}
 			g.cpus = s.effective(c.Cgroup, g.cpus)
-			s.out.Line("%s %s/%s on %s", c.state, c.Sandbox.Pod.Name, c.Name, g)
+			text := g.String()
+			if s.throttled(c) {
+				text += " throttled"
+			}
+			s.out.Line("%s %s/%s on %s", c.state, c.Sandbox.Pod.Name, c.Name, text)
 		}
 	}
 	return nil
+}
+
+// throttled reports whether the container runs, has exclusive CPUs, and has a CFS quota, of its own or
+// of its pod.
+func (s *script) throttled(c *runtimeContainer) bool {
+	if s.node == nil || c.state != "running" || !s.quotas[c.Cgroup] && !s.quotas[c.Sandbox.PodCgroup] {
+		return false
+	}
+	return slices.ContainsFunc(s.node.View().Held, func(h Holding) bool { return h.Pod == c.Sandbox.Pod && h.Container == c.Name })
 }
 
 func (s *script) showHeld(v View) {

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -80,7 +79,7 @@ func (n *Node) Synced() bool {
 //  5. write the checkpoint
 //  6. write the cpusets that limit the shared containers. If the cgroup of a QoS class limits a
 //     container, set the container's own cpuset and that of its pod to all CPUs (see the method `widen`)
-//  7. write the cpusets of the exclusive containers
+//  7. write the cpusets of the exclusive containers, and remove the CFS quotas of their pods
 //
 // If a step fails, reconcile reports or logs the failure and continues, because the agent must
 // start in any case. Callers hold n.mu.
@@ -119,7 +118,10 @@ func (n *Node) reconcile(ctx context.Context) {
 	}
 	n.mu.narrow = true
 	n.widenSharers(ctx)
-	n.assertExclusive(ctx)
+	n.liftQuotas(ctx)
+	for uid := range n.mu.pods {
+		n.assertPod(ctx, uid)
+	}
 	if err := n.isolate(ctx); err != nil {
 		log.Error(err, "interrupts may reach isolated CPUs; retrying")
 	}
@@ -217,24 +219,9 @@ func (n *Node) grantPinned(c workload.Container, p pool.Pod) bool {
 	}) == nil
 }
 
-// assertExclusive writes the exclusive CPUs of all containers to their cgroups again.
-func (n *Node) assertExclusive(ctx context.Context) {
-	for _, p := range n.mu.pods {
-		n.assertPod(ctx, p)
-	}
-}
-
-// assertPod writes the exclusive CPUs of a pod's containers to their cgroups again, and removes the
-// CFS quota of the pod's cgroup.
-func (n *Node) assertPod(ctx context.Context, p *pod) {
-	for _, c := range p.containers {
-		d := n.decide(c)
-		if !d.Exclusive {
-			continue
-		}
-		err := errors.Join(n.liftQuota(ctx, c.Sandbox), n.assert(ctx, c, d))
-		if err != nil {
-			logr.FromContextOrDiscard(ctx).Error(err, "cannot write the CPUs of an exclusive container", "container", c.String())
-		}
+// assertPod writes the exclusive CPUs of a pod's containers to their cgroups again.
+func (n *Node) assertPod(ctx context.Context, uid string) {
+	if err := n.pin(ctx, uid, ""); err != nil {
+		logr.FromContextOrDiscard(ctx).Error(err, "cannot write the CPUs of the exclusive containers of a pod", "pod", n.ref(uid).String())
 	}
 }

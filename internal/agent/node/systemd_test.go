@@ -20,7 +20,7 @@ import (
 // systemd is a fake of systemd. It keeps the cgroup values that the agent has sent, because a
 // daemon-reload of systemd reverts all other values.
 type systemd struct {
-	acknowledged, pending map[string]string // values by cgroup
+	acknowledged, pending map[string]string // values by cgroup; the key of a quota is the cgroup and the word "quota"
 	rounds                int               // how often a hook waited for systemd
 	down                  bool              // systemd does not answer
 	slow                  bool              // systemd answers only after the deadline of every hook
@@ -149,7 +149,7 @@ func TestRoundsOfSystemd(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rounds (-want +got):\n%s", diff)
 	}
-	if s.systemd.acknowledged["/poda"] != "no quota" {
+	if s.systemd.acknowledged["/poda quota"] != "none" {
 		t.Errorf("systemd was told %v, want no quota of /poda", s.systemd.acknowledged)
 	}
 	if len(s.overlaps) > 0 {

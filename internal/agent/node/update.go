@@ -28,6 +28,14 @@ func (n *Node) Update(ctx context.Context, c workload.Container, want workload.R
 func (n *Node) update(ctx context.Context, c workload.Container, want workload.Resources) (a workload.Answer, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	// The kubelet writes a new CFS quota of the pod before the runtime calls Update, also if it resizes a
+	// shared container of the pod. So the quota must be removed again, even if the resize is refused.
+	if len(n.mu.book.of(c.Sandbox.Pod.UID)) > 0 {
+		if err := n.liftQuota(ctx, c.Sandbox.PodCgroup); err != nil {
+			return workload.Answer{}, err
+		}
+		n.env.Cgroups.PersistLater()
+	}
 	a.Decision = n.decide(c)
 	if !a.Exclusive {
 		if err := n.checkStaysShared(c, want); err != nil {
@@ -42,11 +50,6 @@ func (n *Node) update(ctx context.Context, c workload.Container, want workload.R
 		return a, nil
 	}
 	n.learn(c)
-	// The kubelet writes a new CFS quota of the pod before the runtime calls Update. So the quota
-	// must be removed again, even if the resize is refused.
-	if err := n.liftQuotaForGood(ctx, c.Sandbox); err != nil {
-		return workload.Answer{}, err
-	}
 	claim, _ := n.mu.book.claim(c.Sandbox.Pod.UID, c.Name)
 	to, err := n.newSize(c, claim, want)
 	if err != nil {

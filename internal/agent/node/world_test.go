@@ -28,6 +28,7 @@ type world struct {
 	node    *Node // nil while the agent is down
 
 	groups   map[string]*group // the cgroups of the fake kernel that have a cpuset, by path: those of containers and pause processes, and that of one QoS class, which exists once it has had a pod
+	quotas   map[string]bool   // whether the cgroup of a pod or a container has a CFS quota, by path; lacks cgroups that do not exist
 	removed  map[string]bool   // cgroups of pods that the kubelet has removed
 	overlaps []string          // messages about processes that ran on exclusive CPUs of another pod, or that could do so after a daemon-reload; the tests check that there are none
 
@@ -73,6 +74,7 @@ func newWorld() *world {
 		machine:    machinetest.Machine(2, 4).SMT(2).NodesPerPackage(2).Memory(8 << 30).Build(),
 		cfg:        Config{RequestForm: v1alpha1.PolicyForm, Reserved: cpuset.Of(0), BootID: "boot1", PodWait: time.Millisecond},
 		groups:     map[string]*group{},
+		quotas:     map[string]bool{},
 		removed:    map[string]bool{},
 		sandboxes:  map[string]workload.Sandbox{},
 		containers: map[string]*runtimeContainer{},
@@ -251,10 +253,17 @@ func podCgroup(pod *corev1.Pod) string {
 	return "/pod" + string(pod.UID)
 }
 
-// LiftQuota records that a cgroup of the fake kernel has no CFS quota. Persist sends this record
-// to the fake systemd.
+// LiftQuota removes the CFS quota of a cgroup of the fake kernel. Persist sends this change to the
+// fake systemd.
 func (w *world) LiftQuota(_ context.Context, path string) error {
-	w.systemd.note(path, "no quota")
+	limited, exists := w.quotas[path]
+	if !exists {
+		return fmt.Errorf("lift quota of %s: %w", path, fs.ErrNotExist)
+	}
+	if limited {
+		w.quotas[path] = false
+		w.systemd.note(path+" quota", "none")
+	}
 	return nil
 }
 
@@ -375,6 +384,9 @@ func (w *world) sandbox(id string, pod *corev1.Pod) error {
 	if w.QoSCgroup(s.PodCgroup) != "" && w.groups[burstable] == nil {
 		w.groups[burstable] = &group{}
 	}
+	if _, exists := w.quotas[s.PodCgroup]; !exists { // the kubelet creates the cgroup of the pod with a quota
+		w.quotas[s.PodCgroup] = true
+	}
 	w.groups[s.Cgroup] = &group{procs: true}
 	w.sandboxes[id] = s
 	if w.node == nil {
@@ -435,6 +447,7 @@ func (w *world) start(id string) error {
 		return errors.New("it was not created")
 	}
 	w.groups[c.Cgroup] = &group{cpus: c.decision.CPUs, mems: c.decision.Mems}
+	w.quotas[c.Cgroup] = c.Resources.QuotaMicros > 0
 	if w.node != nil {
 		if err := w.node.Start(w.hook(), c.Container); err != nil {
 			w.exit(id)
@@ -450,6 +463,7 @@ func (w *world) start(id string) error {
 
 func (w *world) exit(id string) {
 	delete(w.groups, w.containers[id].Cgroup)
+	delete(w.quotas, w.containers[id].Cgroup)
 	w.containers[id].state = "exited"
 }
 
