@@ -204,7 +204,9 @@ func (n *Node) assert(ctx context.Context, c workload.Container, d workload.Deci
 
 // confine writes the CPUs of a container to its cgroup. If the cgroup of a QoS class limits the
 // container, confine writes them to that cgroup instead. The error for a container without a cgroup
-// is fs.ErrNotExist. If the container is exclusive, confine also sends the CPUs to systemd, and
+// is fs.ErrNotExist. If the container is exclusive, confine also removes the CFS quota of its cgroup.
+// The cgroup has a quota if the container ran on shared CPUs before, or if the container runtime
+// created or resized it without an answer of the agent. confine then sends the CPUs to systemd, and
 // returns an error if that fails. But if the parameter `bySpec` is true, it ignores this error: the
 // CPUs are then in the container's spec, so the container runtime has already sent them to systemd.
 //
@@ -219,6 +221,11 @@ func (n *Node) confine(ctx context.Context, c workload.Container, d workload.Dec
 	}
 	if err := n.env.Cgroups.Confine(ctx, target, d); err != nil {
 		return err
+	}
+	if d.Exclusive {
+		if err := n.liftQuota(ctx, c.Cgroup); err != nil {
+			return err
+		}
 	}
 	if target != c.Cgroup && !c.Resources.CPUs.Empty() { // the container runtime writes the CPUs of the spec to the cgroup at the start and at each resize
 		n.widen(ctx, target, sharerOf(c))
@@ -260,18 +267,6 @@ func (n *Node) liftQuotaForGood(ctx context.Context, s workload.Sandbox) error {
 	return nil
 }
 
-// liftOwnQuota removes the CFS quota of an exclusive container's own cgroup. The container has a
-// quota if the container runtime resized it while the agent was down. Callers hold n.mu.
-func (n *Node) liftOwnQuota(ctx context.Context, c workload.Container) error {
-	if c.Resources.QuotaMicros <= 0 || !n.decide(c).Exclusive {
-		return nil
-	}
-	if err := n.env.Cgroups.LiftQuota(ctx, c.Cgroup); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
 // liftQuotas removes the CFS quotas of all pods with exclusive CPUs again. The kubelet writes the quota
 // of a pod when it resizes any container of the pod. It may do so when no call of the agent follows, for
 // example after it has started the init containers of the pod. Callers hold n.mu.
@@ -284,12 +279,12 @@ func (n *Node) liftQuotas(ctx context.Context) {
 	n.env.Cgroups.PersistLater()
 }
 
-// liftQuota removes the CFS quota of a pod's cgroup. Until the next call of Persist, systemd does
-// not know this, so a daemon-reload would restore the quota.
-func (n *Node) liftQuota(ctx context.Context, podCgroup string) error {
-	err := n.env.Cgroups.LiftQuota(ctx, podCgroup)
+// liftQuota removes the CFS quota of the cgroup of a pod or a container, if the cgroup exists. Until the
+// next call of Persist, systemd does not know this, so a daemon-reload would restore the quota.
+func (n *Node) liftQuota(ctx context.Context, cgroup string) error {
+	err := n.env.Cgroups.LiftQuota(ctx, cgroup)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return refuse(CgroupFailed, "the CPU quota of the pod's cgroup %s cannot be lifted: %s", podCgroup, err)
+		return refuse(CgroupFailed, "the CPU quota of the cgroup %s cannot be lifted: %s", cgroup, err)
 	}
 	return nil
 }

@@ -44,8 +44,8 @@ type Cgroups interface {
 	// after systemd has written the settings of all cgroups again. It returns false for the cgroup
 	// "".
 	Limits(class string, to cpuset.Set) bool
-	// LiftQuota removes the CFS quota of a pod's cgroup.
-	LiftQuota(ctx context.Context, podCgroup string) error
+	// LiftQuota removes the CFS quota of the cgroup of a pod or a container.
+	LiftQuota(ctx context.Context, cgroup string) error
 	// Persist sends systemd what Confine and LiftQuota have written. A daemon-reload of systemd
 	// reverts every cgroup setting that systemd does not know. So no exclusive container may be
 	// created before Persist has returned nil.

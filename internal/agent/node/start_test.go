@@ -48,3 +48,19 @@ func TestFailedCreations(t *testing.T) {
 		t.Errorf("the node knows %d containers, want only the newest", len(known))
 	}
 }
+
+// TestQuotaWithoutSpec checks that a container has no CFS quota of its own when it has exclusive CPUs,
+// although the agent does not know the container's spec. With --enforce=cgroup, it knows no spec.
+func TestQuotaWithoutSpec(t *testing.T) {
+	s := newScript(t, &scenario.Answer{})
+	s.play("pod a policy=single main:2", "run a unpinned")
+	if err := s.launchAgent(); err != nil {
+		t.Fatal(err)
+	}
+	c := s.containers[s.instance("a/main")].Container
+	c.Resources = workload.Resources{}
+	s.node.Synchronize(t.Context(), []workload.Sandbox{c.Sandbox}, []workload.Container{c})
+	if !s.groups[c.Cgroup].cpus.Equal(cpuset.Of(1, 9)) || s.quotas[c.Cgroup] {
+		t.Errorf("the container is on CPUs %s, with a quota: %v; want 1,9 and no quota", s.groups[c.Cgroup].cpus, s.quotas[c.Cgroup])
+	}
+}

@@ -79,7 +79,8 @@ func (n *Node) Synced() bool {
 //  5. write the checkpoint
 //  6. write the cpusets that limit the shared containers. If the cgroup of a QoS class limits a
 //     container, set the container's own cpuset and that of its pod to all CPUs (see the method `widen`)
-//  7. write the cpusets of the exclusive containers, and remove the CFS quotas of their pods
+//  7. write the cpusets of the exclusive containers, and remove the CFS quotas of these containers and
+//     of their pods
 //
 // If a step fails, reconcile reports or logs the failure and continues, because the agent must
 // start in any case. Callers hold n.mu.
@@ -105,9 +106,6 @@ func (n *Node) reconcile(ctx context.Context) {
 	for _, c := range n.running() {
 		if err := n.followSpec(ctx, c); err != nil {
 			_ = n.reportRefusal(ctx, c, err, keepsSize)
-		}
-		if err := n.liftOwnQuota(ctx, c); err != nil {
-			log.Error(err, "an exclusive container is throttled", "container", c.String())
 		}
 	}
 	if err := n.save(); err != nil {
