@@ -132,7 +132,7 @@ func containerOf(pod *corev1.Pod, name string, s workload.Sandbox) workload.Cont
 		}
 		limit, request := spec.Resources.Limits.Cpu().MilliValue(), spec.Resources.Requests.Cpu().MilliValue()
 		c.Resources = workload.Resources{
-			Shares: uint64(request * 1024 / 1000), QuotaMicros: limit * 100, PeriodMicros: 100_000,
+			Shares: sharesOf(request), QuotaMicros: limit * 100, PeriodMicros: 100_000,
 			MemoryBytes: spec.Resources.Limits.Memory().Value(),
 		}
 		for resource, n := range spec.Resources.Limits {
@@ -143,6 +143,10 @@ func containerOf(pod *corev1.Pod, name string, s workload.Sandbox) workload.Cont
 	}
 	return c
 }
+
+// sharesOf returns the CPU shares that the kubelet writes for a request. For 256 CPUs and more, it
+// writes the same shares.
+func sharesOf(milli int64) uint64 { return min(uint64(milli*1024/1000), 262_144) }
 
 func tokens(node topology.NodeID, n int) string {
 	var ids []string

@@ -6,11 +6,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/numalet/numalet/internal/testutil/machinetest"
+	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/workload"
 )
 
@@ -29,7 +32,7 @@ func (s *script) resize(args []string) error {
 	cpus, memory, _ := strings.Cut(args[1], "/")
 	s.edit(args[0], cpus, memory)
 	milli := milliOf(cpus)
-	want := workload.Resources{Shares: uint64(milli * 1024 / 1000), QuotaMicros: milli * 100, PeriodMicros: 100_000}
+	want := workload.Resources{Shares: sharesOf(milli), QuotaMicros: milli * 100, PeriodMicros: 100_000}
 	if memory != "" {
 		q := resource.MustParse(memory)
 		want.MemoryBytes = q.Value()
@@ -157,5 +160,30 @@ func (l *lives) resizeSome(uid string) {
 		how := []string{"", "", "", "fails", "unconfirmed", "unanswered"}[l.rand.IntN(6)]
 		l.do("resize", name, fmt.Sprint(1+l.rand.IntN(6)), how)
 		return
+	}
+}
+
+// TestResizeOfManyCPUs resizes a container with 318 CPUs. The kubelet writes the same CPU shares for all
+// sizes from 256 CPUs on.
+func TestResizeOfManyCPUs(t *testing.T) {
+	for name, tc := range map[string]struct {
+		commands  []string
+		held, has int // the number of CPUs that the container holds, and on which it is
+	}{
+		"it shrinks": {[]string{"resize a/main 260", "wait 10s"}, 260, 260},
+		"it keeps its size, and a CPU is offline": {[]string{"agent kill", "offline 5", "agent start", "resize a/main 318/32Mi"}, 318, 317},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScript(t, &scenario.Answer{})
+			s.machine = machinetest.Machine(2, 160).Memory(8 << 30).Build()
+			s.play(append([]string{"agent start", "pod a policy=spread main:318", "run a"}, tc.commands...)...)
+			held := s.node.View().Held
+			if len(held) != 1 || held[0].CPUs.Len() != tc.held {
+				t.Errorf("held: %v, want %d CPUs", held, tc.held)
+			}
+			if has := s.groups[s.target("a/main")].cpus; has.Len() != tc.has {
+				t.Errorf("the container is on %d CPUs, want %d", has.Len(), tc.has)
+			}
+		})
 	}
 }

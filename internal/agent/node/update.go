@@ -117,14 +117,18 @@ type size struct {
 
 // sizeOf returns the size of a container according to its resources r. If r lacks the number of
 // CPUs or the memory, sizeOf takes the missing value from the claim, which has the container's
-// current CPUs and memory.
-func sizeOf(claim pool.Claim, r workload.Resources) (size, error) {
+// current CPUs and memory. For more than 256 CPUs, only the set of CPUs in r tells the number. This set
+// lacks offline CPUs of the claim, which the parameter `lost` has.
+func sizeOf(claim pool.Claim, lost cpuset.Set, r workload.Resources) (size, error) {
 	cpus, err := r.ExclusiveCPUs()
 	if err != nil {
 		return size{}, err
 	}
 	to := size{cpus, claim.MemoryBytes}
-	if cpus == 0 {
+	switch {
+	case cpus == 0 && r.Pinned():
+		to.cpus = r.CPUs.Union(lost).Len()
+	case cpus == 0:
 		to.cpus = claim.CPUs.Len()
 	}
 	if claim.MemoryBytes > 0 && r.MemoryBytes > 0 {
@@ -146,7 +150,7 @@ func (s size) atLeast(c pool.Claim) size {
 // newSize returns the size that the kubelet wants for a container. It returns an error if a
 // container with exclusive CPUs cannot be resized to that size.
 func (n *Node) newSize(c workload.Container, claim pool.Claim, want workload.Resources) (size, error) {
-	to, err := sizeOf(claim, want)
+	to, err := sizeOf(claim, n.mu.book.ledger.Lost(claim), want)
 	if err != nil {
 		return size{}, refuse(Resize, "container %q keeps its exclusive CPUs (%s): they stay a whole number, with a request like the limit, and %s; set its cpu request and limit to a whole number",
 			c.Name, claim.CPUs, err)
