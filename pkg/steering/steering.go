@@ -31,7 +31,8 @@ func (l Line) wrote(now cpuset.Set) bool {
 
 // Plan returns what to write, so that each file has its original set without the isolated CPUs. If
 // no online CPU would remain, the file gets all online CPUs that are not isolated. A file whose
-// original set has no isolated CPU gets its original set, even if all CPUs in this set are offline.
+// original set has no online CPU keeps its present set, if that has no isolated CPU: the kernel
+// refuses its original set until a CPU of this set is online again.
 //
 //   - The parameter `files` has the present contents of the files. A file that no longer exists is
 //     not in `files`, and will not be in the next state.
@@ -47,22 +48,25 @@ func (l Line) wrote(now cpuset.Set) bool {
 // saves the next state, writes the files, and later calls Plan again on the next state.
 func (s State) Plan(files map[string]cpuset.Set, inherits string, isolated, online cpuset.Set) (next State, writes map[string]cpuset.Set) {
 	next, writes = State{}, map[string]cpuset.Set{}
+	restored := true // each file has its original set
 	for name, now := range files {
 		line := s.line(name, now, inherits)
 		want := line.Original.Minus(isolated)
-		if want.Intersect(online).Empty() {
+		switch {
+		case want.Overlaps(online):
+		case !line.Original.Overlaps(online) && !now.Overlaps(isolated):
+			want = now
+		default:
 			want = online.Minus(isolated)
-		}
-		if !line.Original.Overlaps(isolated) {
-			want = line.Original
 		}
 		if !want.Equal(now) {
 			writes[name] = want
 			line.Written = [2]cpuset.Set{want, now}
 		}
+		restored = restored && now.Equal(line.Original)
 		next[name] = line
 	}
-	if isolated.Empty() && len(writes) == 0 {
+	if isolated.Empty() && restored {
 		next = State{}
 	}
 	return next, writes

@@ -58,6 +58,35 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// TestPlanOffline checks a machine whose CPUs 2 and 3 go offline while they are isolated. The kernel
+// refuses a set of CPUs without any online CPU. So a file whose original set has only these CPUs gets
+// this set back when one of them is online again.
+func TestPlanOffline(t *testing.T) {
+	files := map[string]cpuset.Set{"default": set("0-7"), "24": set("1-2"), "25": set("2-3")}
+	state := State{}
+	for _, step := range []struct{ isolated, online, files, left string }{
+		{"2-3", "0-7", "24=1 25=0-1,4-7 default=0-1,4-7", "24 25 default"},
+		{"", "0-1,4-7", "24=1-2 25=0-1,4-7 default=0-7", "24 25 default"},
+		{"4-7", "0-1,4-7", "24=1-2 25=0-1 default=0-3", "24 25 default"},
+		{"", "0-1,4-7", "24=1-2 25=0-1 default=0-7", "24 25 default"},
+		{"", "0-2,4-7", "24=1-2 25=2-3 default=0-7", ""},
+	} {
+		var writes map[string]cpuset.Set
+		state, writes = state.Plan(files, "default", set(step.isolated), set(step.online))
+		for name, cpus := range writes {
+			if !cpus.Overlaps(set(step.online)) {
+				t.Errorf("isolated %q, online %s: the kernel refuses CPUs %s of file %s", step.isolated, step.online, cpus, name)
+			}
+		}
+		maps.Copy(files, writes)
+		state, _ = state.Plan(files, "default", set(step.isolated), set(step.online))
+		left := strings.Join(slices.Sorted(maps.Keys(state)), " ")
+		if diff := cmp.Diff([]string{step.files, step.left}, []string{text(files), left}); diff != "" {
+			t.Errorf("isolated %q, online %s: files, remembered (-want +got):\n%s", step.isolated, step.online, diff)
+		}
+	}
+}
+
 // TestPlanSurvivesAnyEnd simulates a process that ends after it has saved the state and before it
 // has written all files. It checks that another process can continue, and that in the end each file
 // has its original content.
