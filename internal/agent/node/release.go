@@ -100,11 +100,17 @@ func (n *Node) Sweep(ctx context.Context) (left int) {
 
 // sweep does what Sweep does, for callers that hold n.mu.
 func (n *Node) sweep(ctx context.Context) (left int) {
+	var ended []string
 	for _, uid := range n.uids() {
-		if n.hasEnded(uid) && !n.releaseEnded(ctx, uid) {
+		switch {
+		case !n.hasEnded(uid):
+		case n.empty(ctx, uid):
+			ended = append(ended, uid)
+		default:
 			left++
 		}
 	}
+	n.release(ctx, ended...)
 	n.catchUp(ctx)
 	n.assertResized(ctx)
 	n.finishResizes(ctx)
@@ -121,16 +127,6 @@ func (n *Node) uids() []string {
 		uids[h.Pod.UID] = nil
 	}
 	return slices.Sorted(maps.Keys(uids))
-}
-
-// releaseEnded releases the CPUs of a pod if the pod has ended and has no processes. It reports
-// whether it released the CPUs. Callers hold n.mu.
-func (n *Node) releaseEnded(ctx context.Context, uid string) bool {
-	if !n.hasEnded(uid) || !n.empty(ctx, uid) {
-		return false
-	}
-	n.release(ctx, uid)
-	return true
 }
 
 // hasEnded reports whether a pod is terminal or deleted. If a static pod has no mirror pod in the
@@ -192,9 +188,23 @@ func (n *Node) cgroups(uid string) []string {
 	return slices.Compact(out)
 }
 
-// release removes an ended pod from the state of the node. It makes the pod's exclusive CPUs
-// shared, and also the CPUs that were withheld because of the pod. Callers hold n.mu.
-func (n *Node) release(ctx context.Context, uid string) {
+// release removes ended pods from the state of the node, and makes their CPUs shared. It writes the
+// checkpoint and the cpusets of shared containers only once for all these pods, because all hooks wait
+// meanwhile. Callers hold n.mu.
+func (n *Node) release(ctx context.Context, uids ...string) {
+	shares := false
+	for _, uid := range uids {
+		shares = n.forget(ctx, uid) || shares
+	}
+	if shares {
+		n.finishRelease(ctx)
+	}
+}
+
+// forget removes an ended pod from the state of the node. It reports whether CPUs become shared: the
+// pod's exclusive CPUs, or CPUs that were withheld because of the pod. In this case, the caller must
+// write the checkpoint and the cpusets of shared containers. Callers hold n.mu.
+func (n *Node) forget(ctx context.Context, uid string) (shares bool) {
 	_, withholds := n.mu.withheld[uid]
 	delete(n.mu.withheld, uid)
 	holds := len(n.mu.book.of(uid)) > 0
@@ -206,8 +216,8 @@ func (n *Node) release(ctx context.Context, uid string) {
 		n.env.GPUsFreed()
 	}
 	if !holds && !withholds {
-		return
+		return false
 	}
 	logr.FromContextOrDiscard(ctx).V(2).Info("released", "uid", uid, "cpus", free.String(), "shared", n.shared().String())
-	n.finishRelease(ctx)
+	return true
 }

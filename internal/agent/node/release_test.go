@@ -2,9 +2,12 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/numalet/numalet/internal/testutil/scenario"
 	"github.com/numalet/numalet/pkg/cpuset/pool"
@@ -117,4 +120,40 @@ func TestRunReleasesStaticPods(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestReleasesTogether checks that the agent writes the checkpoint and the cpusets of shared containers
+// only once for all pods that have ended, however many there are.
+func TestReleasesTogether(t *testing.T) {
+	type writes struct{ checkpoints, cpusets int }
+	for name, command := range map[string]string{"a sweep": "sweep", "the runtime lists its containers": "resynchronize"} {
+		t.Run(name, func(t *testing.T) {
+			got := map[int]writes{}
+			for _, pods := range []int{1, 5} {
+				s := newScript(t, &scenario.Answer{})
+				s.play("agent start", "pod x main:500m", "run x")
+				for i := range pods {
+					uid := fmt.Sprint("a", i)
+					s.play("pod "+uid+" policy=single main:1", "run "+uid)
+				}
+				for i := range pods {
+					uid := fmt.Sprint("a", i)
+					s.play("phase "+uid+" Succeeded", "stop "+uid+" lost")
+				}
+				saves := s.saves
+				clear(s.wrote)
+				s.play(command)
+				got[pods] = writes{s.saves - saves, s.wrote[Grow] + s.wrote[Assert]}
+				if held := s.node.View().Held; len(held) > 0 {
+					t.Errorf("held: %v, want nothing", held)
+				}
+			}
+			if diff := cmp.Diff(got[1], got[5], cmp.AllowUnexported(writes{})); diff != "" {
+				t.Errorf("writes with 1 ended pod (-) and with 5 (+):\n%s", diff)
+			}
+			if got[1].checkpoints != 1 {
+				t.Errorf("%d checkpoints, want 1", got[1].checkpoints)
+			}
+		})
+	}
 }

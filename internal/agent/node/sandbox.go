@@ -52,7 +52,11 @@ func (n *Node) StopSandbox(ctx context.Context, s workload.Sandbox) {
 func (n *Node) releaseSandbox(ctx context.Context, uid string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.releaseEnded(ctx, uid)
+	if !n.hasEnded(uid) || !n.empty(ctx, uid) {
+		return false
+	}
+	n.release(ctx, uid)
+	return true
 }
 
 // RemoveSandbox removes a sandbox and its containers from the state of the node. When the last

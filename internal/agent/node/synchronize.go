@@ -88,11 +88,12 @@ func (n *Node) reconcile(ctx context.Context) {
 	log := logr.FromContextOrDiscard(ctx)
 	n.dropGrantsInQoSCgroups()
 	for _, uid := range n.uids() {
-		if n.mu.pods[uid] == nil && n.staticOnly(uid) && n.empty(ctx, uid) {
-			n.mu.book.drop(uid)
-			continue
-		}
-		if n.hasEnded(uid) && !n.releaseEnded(ctx, uid) {
+		ended, unlisted := n.hasEnded(uid), n.mu.pods[uid] == nil && n.staticOnly(uid)
+		switch {
+		case !ended && !unlisted:
+		case n.empty(ctx, uid):
+			n.forget(ctx, uid)
+		case ended:
 			n.wake() // Run tries again until the processes of the pod have ended
 		}
 	}
