@@ -189,9 +189,10 @@ func (c *Cgroups) Due() <-chan struct{} { return c.units.soon }
 // Retry does what Persist does, but sends only some of the requests if many are pending. If
 // requests are left, it requests its next call through Due, as PersistLater does. If Ready returns
 // an error, Retry calls systemd even if there is nothing to send, to find out whether systemd
-// answers now. If systemd does not manage the pods' cgroups, Retry does nothing.
+// answers now. If systemd does not manage the pods' cgroups, Retry calls it only if there is something
+// to send.
 func (c *Cgroups) Retry(ctx context.Context) error {
-	if !c.underSystemd() {
+	if !c.underSystemd() && !c.units.isPending() {
 		return nil
 	}
 	return c.units.retry(ctx)

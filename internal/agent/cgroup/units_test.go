@@ -271,6 +271,18 @@ func TestReadyOnceSystemdAnswers(t *testing.T) {
 	}
 }
 
+// TestRetryWithAnotherRoot checks that Retry sends systemd the request for a pod whose cgroup is in none
+// of the kubelet's usual root cgroups, as with the kubelet's flag --cgroup-root.
+func TestRetryWithAnotherRoot(t *testing.T) {
+	const pod = "site.slice/site-kubepods.slice/site-kubepods-pod1.slice"
+	r := &recorder{}
+	cgroups := open(t, Options{Root: fake(t, map[string]string{pod + "/cpu.max": "400000 100000"}), Units: r})
+	err := errors.Join(cgroups.LiftQuota(t.Context(), pod), cgroups.Retry(t.Context()))
+	if err != nil || len(r.mu.sent) != 1 {
+		t.Errorf("Retry = %v, sent %v, want the request for the pod", err, r.mu.sent)
+	}
+}
+
 func TestMask(t *testing.T) {
 	for list, want := range map[string][]byte{"": nil, "0": {1}, "0,7": {0x81}, "8-9": {0, 3}, "63": {0, 0, 0, 0, 0, 0, 0, 0x80}} {
 		if diff := cmp.Diff(want, mask(cpuset.MustParse(list))); diff != "" {
