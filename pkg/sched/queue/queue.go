@@ -265,6 +265,15 @@ func (q *Queue) State(uid string) (State, bool) {
 	return queued.state, true
 }
 
+// Precedes reports whether both pods are pending and the turn of the first one comes before that of
+// the second one. The two pods must wait for the same type of resource, or for overlapping types.
+func (q *Queue) Precedes(first, second string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	a, b := q.mu.items[first], q.mu.items[second]
+	return a != nil && b != nil && a.before(b)
+}
+
 // Depth returns the number of pending pods in each State.
 func (q *Queue) Depth() Depth {
 	q.mu.Lock()

@@ -80,9 +80,10 @@ func New(state *nodestate.State, q *queue.Queue, o Options) *Reservations {
 // Tend makes, moves and releases reservations. It must be called periodically:
 //
 //  1. Tend releases the reservation of a pod that was placed or deleted, or that has had the
-//     reservation for Options.Keep. It does not wait until a placed pod is bound. It also releases the reservation of a pod that is no longer
-//     the first unschedulable pod of its resource type, if the pod that is now the first has been
-//     unschedulable for Options.Wait.
+//     reservation for Options.Keep. It does not wait until a placed pod is bound. Tend also releases
+//     the reservation of a pod that is no longer the first unschedulable pod of its resource type,
+//     if the pod that is now the first has been unschedulable for Options.Wait. But a pod that will
+//     soon be tried again, before the pod that is now the first, keeps its reservation.
 //  2. For the first unschedulable pod of each resource type, Tend reserves the best node once the
 //     pod has been unschedulable for Options.Wait. If a worse node was reserved for the pod, Tend
 //     releases that node. A gang gets nodes for all pods that must start together. If the first
@@ -127,13 +128,21 @@ func (rs *Reservations) review(resourceType fairshare.Type, r *reservation, head
 	case state == queue.InFlight && r.plan != nil && !rs.intact(r): // it was placed, and its Binding may take minutes, for example to provision a volume
 		rs.drop(resourceType)
 	case state == queue.InFlight: // the scheduler looks for a node: wait for the result
-	case !pending || head.Pod != nil && head.Pod.UID != r.pod.UID && rs.due(head, now):
+	case !pending || head.Pod != nil && head.Pod.UID != r.pod.UID && rs.due(head, now) && !rs.isNext(r, state, head):
 		rs.queue.Block(r.pod.UID)
 		rs.drop(resourceType)
 	case r.plan != nil && now.After(r.expires(rs.options.Keep)):
 		rs.release(r)
 		r.made = now
 	}
+}
+
+// isNext reports whether the pod with a reservation will be tried before `head`, and only therefore is
+// not the first unschedulable pod. For example, a pod is queued anew when the quota of its tenant
+// changes. The parameter `state` is the state of the pod.
+func (rs *Reservations) isNext(r *reservation, state queue.State, head queue.Head) bool {
+	waits := state == queue.Active || state == queue.Backoff || state == queue.WaitingOnPermit
+	return waits && rs.queue.Precedes(r.pod.UID, head.Pod.UID)
 }
 
 // drop releases the reservation of a resource type and removes it from byType. The first pods of

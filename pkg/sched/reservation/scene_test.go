@@ -26,6 +26,7 @@ import (
 //	end a                  ends pod a, and has the queue retry pods that fit now
 //	wait big 8 [prio=1] [type=T4|V100]
 //	                       adds pod big, which requests 8 GPUs, and does the same as "try"
+//	again big              adds pod big anew, as after a change of its tenant's quota, and does not try it
 //	held                   prints what each reservation keeps from other pods
 //	gang train 3 4 [apart] adds gang train of 3 pods with 4 GPUs each, and does the same as try;
 //	                       with apart, the pods must be on different nodes
@@ -55,6 +56,7 @@ type scene struct {
 	due          []func()
 	ends         map[string]time.Time
 	pods         map[string]*sched.Pod
+	created      map[string]time.Time
 	fails, slow  map[string]bool
 	searches     int
 	held         map[string][]fairshare.Charge // by pod
@@ -62,7 +64,7 @@ type scene struct {
 }
 
 func newScene(t *testing.T) *scene {
-	s := &scene{now: time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC), ends: map[string]time.Time{}, pods: map[string]*sched.Pod{}, fails: map[string]bool{}, slow: map[string]bool{}, held: map[string][]fairshare.Charge{}}
+	s := &scene{now: time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC), ends: map[string]time.Time{}, pods: map[string]*sched.Pod{}, created: map[string]time.Time{}, fails: map[string]bool{}, slow: map[string]bool{}, held: map[string][]fairshare.Charge{}}
 	s.state = nodestatetest.New(t, "gpus", filter.Profile{})
 	s.queue = queue.New(queue.Env{
 		Now: func() time.Time { return s.now }, After: func(_ time.Duration, f func()) { s.due = append(s.due, f) }, FreedSeq: s.state.FreedSeq,
@@ -94,6 +96,10 @@ func (s *scene) commands() scenario.Commands {
 		"node": s.node, "run": s.run, "end": s.end, "wait": s.wait, "gang": s.gang, "gone": s.gone, "looked": s.looked, "after": s.after, "tend": s.tend, "show": s.show, "held": s.charged,
 		"try":   func(*scenario.Command) { s.try() },
 		"fails": func(c *scenario.Command) { s.fails[c.Arg(0)] = true },
+		"again": func(c *scenario.Command) {
+			pod := *s.pods[c.Arg(0)]
+			s.queue.Add(queue.Entry{Pod: &pod, Type: fairshare.AnyGPU, Tenant: "ann", Created: s.created[c.Arg(0)]})
+		},
 		"slow":  func(c *scenario.Command) { s.slow[c.Arg(0)] = true },
 		"bound": func(c *scenario.Command) { s.queue.Remove(c.Arg(0)) },
 	}
@@ -132,6 +138,7 @@ func (s *scene) wait(c *scenario.Command) {
 		e.Type, e.Pod.GPUs.Types = fairshare.Type(t), strings.Split(t, "|")
 	}
 	e.Priority = int32(c.IntValue("prio", 0))
+	s.created[e.Pod.UID] = e.Created
 	s.queue.Add(e)
 	s.try()
 }
