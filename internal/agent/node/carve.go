@@ -166,10 +166,10 @@ func (n *Node) isolateAfterRelease(ctx context.Context) {
 // confineSharers writes the shared CPUs to the cpusets that limit the sandboxes and the shared
 // containers (see the method sharers), and sends the shared CPUs to systemd. If it cannot write one
 // cpuset, it continues with the other cpusets. The parameter `why` is Shrink if CPUs become
-// exclusive, and Grow if released CPUs become shared. Only with Shrink, confineSharers waits for
-// systemd, because the caller starts an exclusive container next. If systemd does a daemon-reload
-// before it knows the new CPUs, it writes the old CPUs to the cgroups, and some of these are exclusive
-// now. confineSharers returns new specs for the shared containers without a cgroup, which have not
+// exclusive, and Grow if released CPUs become shared. With Grow, confineSharers does not wait for
+// systemd. If systemd does a daemon-reload before it knows the new CPUs, it writes the old CPUs to
+// the cgroups. All of the old CPUs are still shared, so no shared container runs on exclusive CPUs.
+// confineSharers returns new specs for the shared containers without a cgroup, which have not
 // started or have ended. Callers hold n.mu.
 func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.Spec, err error) {
 	shared, start := n.shared(), n.env.Now()
@@ -187,7 +187,7 @@ func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.S
 		}
 	}
 	n.mu.unconfined = len(errs) > 0
-	if why != Shrink {
+	if why == Grow {
 		n.env.Cgroups.PersistLater()
 	} else if err := n.env.Cgroups.Persist(ctx); err != nil {
 		errs = append(errs, notPersisted{err})

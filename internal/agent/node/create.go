@@ -83,10 +83,7 @@ func (n *Node) start(ctx context.Context, c workload.Container) error {
 	defer n.mu.Unlock()
 	d := n.decide(c)
 	bySpec := !c.Resources.CPUs.Empty() && c.Resources.CPUs.SubsetOf(d.CPUs)
-	err := n.confine(ctx, c, d)
-	if err == nil && d.Exclusive && !bySpec { // a daemon-reload of systemd would put the container on the CPUs of its spec
-		err = n.env.Cgroups.Persist(ctx)
-	}
+	err := n.confine(ctx, c, d, bySpec)
 	if err != nil && !d.Exclusive && n.limits(n.qosCgroup(c.Sandbox)) {
 		logr.FromContextOrDiscard(ctx).Info("the container starts on the CPUs of the cgroup of its QoS class", "container", c.String(), "err", err.Error())
 		return nil
@@ -198,7 +195,7 @@ func (n *Node) holds(c workload.Container) bool {
 // returns no error for a container without a cgroup. Such a container has ended or has not started,
 // and Start writes the CPUs of a container that has not started. Callers hold n.mu.
 func (n *Node) assert(ctx context.Context, c workload.Container, d workload.Decision) error {
-	err := n.confine(ctx, c, d)
+	err := n.confine(ctx, c, d, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -209,13 +206,15 @@ func (n *Node) assert(ctx context.Context, c workload.Container, d workload.Deci
 // container, confine writes them to that cgroup instead. The error for a container without a cgroup
 // is fs.ErrNotExist. If the container is exclusive, confine also removes the CFS quota of its cgroup.
 // The cgroup has a quota if the container ran on shared CPUs before, or if the container runtime
-// created or resized it without an answer of the agent.
+// created or resized it without an answer of the agent. confine then sends the CPUs to systemd, and
+// returns an error if that fails. But if the parameter `bySpec` is true, it ignores this error: the
+// CPUs are then in the container's spec, so the container runtime has already sent them to systemd.
 //
-// confine does not wait for systemd. The kernel already limits the container to its CPUs, and the
-// agent creates no exclusive container until systemd has the CPUs of all containers. If confine
-// waited, then all hooks would have to wait for a slow systemd, one after another, because callers
-// hold n.mu.
-func (n *Node) confine(ctx context.Context, c workload.Container, d workload.Decision) error {
+// For a shared container, which has no exclusive CPUs to protect, confine does not wait for systemd.
+// The kernel already limits the container to its CPUs, and the agent creates no exclusive container
+// until systemd has the CPUs of all shared containers. If confine waited, then all hooks would have
+// to wait for a slow systemd, one after another, because callers hold n.mu.
+func (n *Node) confine(ctx context.Context, c workload.Container, d workload.Decision, bySpec bool) error {
 	start, target := n.env.Now(), c.Cgroup
 	if !d.Exclusive {
 		target = cmp.Or(n.qosCgroup(c.Sandbox), c.Cgroup)
@@ -231,9 +230,17 @@ func (n *Node) confine(ctx context.Context, c workload.Container, d workload.Dec
 	if target != c.Cgroup && !c.Resources.CPUs.Empty() { // the container runtime writes the CPUs of the spec to the cgroup at the start and at each resize
 		n.widen(ctx, target, sharerOf(c))
 	}
-	n.env.Cgroups.PersistLater()
-	n.env.Observer.Wrote(Assert, 1, n.env.Now().Sub(start))
-	return nil
+	defer func() { n.env.Observer.Wrote(Assert, 1, n.env.Now().Sub(start)) }()
+	if !d.Exclusive {
+		n.env.Cgroups.PersistLater()
+		return nil
+	}
+	err := n.env.Cgroups.Persist(ctx)
+	if err != nil && bySpec {
+		logr.FromContextOrDiscard(ctx).Info("systemd does not have the CPUs of all containers yet; retrying", "err", err.Error())
+		return nil
+	}
+	return err
 }
 
 // confineRefusal converts an error of confine to a refusal. If err is nil, it returns nil.

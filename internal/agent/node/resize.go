@@ -112,10 +112,6 @@ func (n *Node) fit(ctx context.Context, c workload.Container) ([]workload.Spec, 
 	return nil, n.shrink(ctx, c, claim, to)
 }
 
-// growTime is how long followSpec waits for systemd. It is shorter than the time that the container
-// runtime gives a hook (2 s by default), because hooks wait meanwhile.
-const growTime = time.Second
-
 // followSpec changes a container's claim (its exclusive CPUs and bound memory) to the size in the
 // spec that the container runtime has for the container. The two sizes differ in three cases. The
 // runtime has just applied a resize to fewer CPUs. Or the runtime has not confirmed a resize to
@@ -135,9 +131,7 @@ func (n *Node) followSpec(ctx context.Context, c workload.Container) error {
 		return err
 	}
 	if to.exceeds(claim) {
-		growing, cancel := context.WithTimeout(ctx, growTime)
-		defer cancel()
-		if _, err := n.grow(growing, c, to.atLeast(claim)); err != nil {
+		if _, err := n.grow(ctx, c, to.atLeast(claim)); err != nil {
 			return err
 		}
 		n.noteSize(c, claim)
