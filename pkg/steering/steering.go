@@ -42,13 +42,13 @@ func (l Line) wrote(now cpuset.Set) bool {
 //     written to the default file. In this case, the original set of the default file becomes the
 //     original set of the new file too.
 //
-// When no CPU is isolated and all files have their original sets, the next state is empty. If the
-// state s is empty, as at the first call, Plan takes the present set of each file as its original
-// set. While CPUs are isolated, s has all files, so a file that is not in it is new. The caller
-// saves the next state, writes the files, and later calls Plan again on the next state.
+// When no CPU is isolated, the next state leaves out the files that have their original sets, once the
+// default file has its own. Other programs may then change these files. If a file is not in the state
+// s, as at the first call, Plan takes the present set of the file as its original set. While CPUs are
+// isolated, s has all files, so a file that is not in it is new. The caller saves the next state,
+// writes the files, and later calls Plan again on the next state.
 func (s State) Plan(files map[string]cpuset.Set, inherits string, isolated, online cpuset.Set) (next State, writes map[string]cpuset.Set) {
 	next, writes = State{}, map[string]cpuset.Set{}
-	restored := true // each file has its original set
 	for name, now := range files {
 		line := s.line(name, now, inherits)
 		want := line.Original.Minus(isolated)
@@ -63,11 +63,10 @@ func (s State) Plan(files map[string]cpuset.Set, inherits string, isolated, onli
 			writes[name] = want
 			line.Written = [2]cpuset.Set{want, now}
 		}
-		restored = restored && now.Equal(line.Original)
 		next[name] = line
 	}
-	if isolated.Empty() && restored {
-		next = State{}
+	if isolated.Empty() && files[inherits].Equal(next[inherits].Original) {
+		maps.DeleteFunc(next, func(name string, line Line) bool { return files[name].Equal(line.Original) })
 	}
 	return next, writes
 }
