@@ -15,11 +15,10 @@ import (
 //  2. Place the pods in the order of the plan. Check the placement of a pod again in three cases:
 //     the planned node has changed, other than by the placement of pods of this gang; the pod's fit
 //     depends on other nodes too; or GPU groups offer GPUs to the pod. Leave out a pod that no
-//     longer fits its node. Stop when too few pods remain to start the gang.
+//     longer fits its node. End the attempt when too few pods remain to start the gang. Also end it
+//     if the pods' fit depends on other nodes, and a pod without volumes and devices no longer fits.
 //  3. If too few pods are placed, undo the new placements. If any pod of the gang has no node,
-//     return the gang to the queue for another plan. If the same plan would fail again, because it
-//     is not the change of a node that makes it fail, mark the gang as unschedulable instead. For
-//     example, plans do not take devices into account. A gang that starts with only a part of its
+//     return the gang to the queue for another plan. A gang that starts with only a part of its
 //     pods is returned too. Otherwise nothing would place its remaining pods later, or report why
 //     they have no nodes.
 //  4. If the gang starts, release the gang's reservations, and bind the pods.
@@ -41,17 +40,12 @@ func (c *Committer) commitGang(list sched.List) bool {
 		c.effects.MarkUnschedulable(list.Pod, list.FreedSeq)
 		return false
 	}
-	placed, outdated := c.placeGang(list)
-	starts, undone := c.held(gang) >= gang.Need, uint64(0)
+	placed := c.placeGang(list)
+	starts := c.held(gang) >= gang.Need
 	if !starts {
-		undone = c.retract(placed)
+		c.retract(placed)
 	}
-	switch {
-	case c.held(gang) == len(gang.Members):
-	case !starts && !outdated:
-		c.counts.unschedulable.Add(1)
-		c.effects.MarkUnschedulable(list.Pod, list.FreedSeq+undone) // what its own pods gave back does not help it
-	default:
+	if c.held(gang) < len(gang.Members) {
 		c.counts.requeues.Add(1)
 		c.effects.Requeue(list.Pod)
 	}
@@ -73,26 +67,35 @@ func (c *Committer) held(gang *sched.Gang) (held int) {
 	return held
 }
 
-// placeGang places the pods of a plan that still fit their nodes. It stops when too few pods remain
-// to start the gang. The result `outdated` is true if another plan may succeed where this one did
-// not: something has changed since the plan was made, other than by the pods of the gang.
-func (c *Committer) placeGang(list sched.List) (placed []sched.Decision, outdated bool) {
-	own := map[sched.RecordSource]sched.Version{} // by node: how many pods of this plan were placed there; each of them has increased the version of the node's record by 1
+// placeGang places the pods of a plan that still fit their nodes. It places none if too few pods
+// remain to start the gang. It also places none if a pod whose fit depends on other nodes, and that
+// has no volumes or devices, does not fit: the other pods were planned together with this pod.
+func (c *Committer) placeGang(list sched.List) (placed []sched.Decision) {
 	pending := slices.DeleteFunc(slices.Clone(list.Planned), func(planned sched.Planned) bool { return c.state.Holds(planned.Pod.UID) })
-	most := c.held(list.Pod.Gang) + len(pending) // how many pods of the gang may have nodes in the end
+	most := c.held(list.Pod.Gang) + len(pending)  // how many pods of the gang may have nodes in the end
+	own := map[sched.RecordSource]sched.Version{} // by node: how many pods were placed there as planned; each of them has increased the version of the node's record by 1
 	for _, planned := range pending {
 		d, ok := c.placePlanned(planned, list, own[planned.Node.Source])
-		if ok {
+		if ok && asPlanned(d, planned) {
 			own[planned.Node.Source]++
+		} else {
+			list.Results = nil // what the proposer found out for the next pods holds only if this pod is where it was planned
+		}
+		if ok {
 			placed = append(placed, d)
 			continue
 		}
-		outdated = outdated || c.state.NarrowSeq() != list.NarrowSeq || changed(planned, own[planned.Node.Source])
-		if most--; most < list.Pod.Gang.Need {
-			break
+		if most--; most < list.Pod.Gang.Need || list.Pod.Across && !planned.Pod.Reserves {
+			c.retract(placed)
+			return nil
 		}
 	}
-	return placed, outdated
+	return placed
+}
+
+// asPlanned reports whether a pod was placed on its planned node, with the planned CPUs and GPUs.
+func asPlanned(d sched.Decision, planned sched.Planned) bool {
+	return d.At.Node == planned.Node.Name && sched.Hold(d.Pod, d.At).Equal(sched.Hold(planned.Pod, planned.At))
 }
 
 // changed reports whether a planned node has changed since it was planned, other than by the
@@ -126,15 +129,12 @@ func (c *Committer) placePlanned(planned sched.Planned, list sched.List, others 
 	return c.search(pod)
 }
 
-// retract undoes the given decisions, the last one first, and returns how many were undone. They
-// must not have been passed to a binder.
-func (c *Committer) retract(placed []sched.Decision) (undone uint64) {
+// retract undoes the given decisions, the last one first. They must not have been passed to a
+// binder.
+func (c *Committer) retract(placed []sched.Decision) {
 	for _, d := range slices.Backward(placed) {
 		c.reserver.Unreserve(d)
-		if c.state.Undo(d) {
-			undone++
-		}
+		c.state.Undo(d)
 		c.counts.retracted.Add(1)
 	}
-	return undone
 }

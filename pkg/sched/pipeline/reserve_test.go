@@ -6,7 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/numalet/numalet/internal/testutil/nodestatetest"
 	"github.com/numalet/numalet/pkg/sched"
+	"github.com/numalet/numalet/pkg/sched/filter"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
 	"github.com/numalet/numalet/pkg/sched/pipeline"
 )
@@ -91,20 +93,16 @@ func (r *limited) Reserve(d sched.Decision, node *sched.Node) sched.Reason {
 // TestGangWithTooFewDevices checks what happens to a gang of six pods, of which four must start
 // together, if each pod needs a device. The plan of a gang does not take devices into account.
 func TestGangWithTooFewDevices(t *testing.T) {
-	type result struct{ Bound, Requeued, Unschedulable int }
+	type result struct{ Bound, Requeued int }
 	for devices, want := range map[int]result{
 		6: {Bound: 6},
 		4: {Bound: 4, Requeued: 1},
-		3: {Unschedulable: 1},
+		3: {Requeued: 1},
 	} {
 		state, r, got := oneNode(t, 8000), &limited{devices: devices}, result{}
 		committer := pipeline.NewCommitter(state, r, pipeline.Effects{
 			Bind: func(sched.Decision) { got.Bound++ }, Requeue: func(*sched.Pod) { got.Requeued++ },
-			MarkUnschedulable: func(_ *sched.Pod, seq uint64) {
-				if got.Unschedulable++; seq != state.FreedSeq() {
-					t.Errorf("%d devices: unschedulable as of FreedSeq %d, now %d, although nothing but its own pods was undone", devices, seq, state.FreedSeq())
-				}
-			},
+			MarkUnschedulable: func(*sched.Pod, uint64) { t.Errorf("%d devices: the gang is unschedulable", devices) },
 		})
 		gang := &sched.Gang{ID: "gang", Need: 4}
 		for i := range 6 {
@@ -114,5 +112,57 @@ func TestGangWithTooFewDevices(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" || r.reserved != got.Bound {
 			t.Errorf("%d devices: %d reserved (-want +got):\n%s", devices, r.reserved, diff)
 		}
+	}
+}
+
+// elsewhere is a reserver that refuses the node "a" for the pod "pod-0".
+type elsewhere struct{ reserver }
+
+func (r *elsewhere) Reserve(d sched.Decision, node *sched.Node) sched.Reason {
+	if d.Pod.UID == "pod-0" && d.At.Node == "a" {
+		return sched.Reason{Code: sched.Other, Detail: "its volume is elsewhere"}
+	}
+	return r.reserver.Reserve(d, node)
+}
+
+// TestGangPodMovesElsewhere checks a gang of two pods that are planned on one node. Another pod takes
+// the GPUs of the second one in the meantime. The first one gets another node, because of its volume.
+// So the node has changed once, and not by a pod of the gang: the second pod must get other GPUs.
+func TestGangPodMovesElsewhere(t *testing.T) {
+	state := nodestatetest.New(t, "gpus", filter.Profile{})
+	node := func(name string, gpus int) {
+		n := &sched.Node{Name: name, Allocatable: sched.Amounts{Pods: 110}}
+		for i := range gpus {
+			n.GPUs = append(n.GPUs, sched.GPU{ID: fmt.Sprint(name, i), Free: sched.WholeGPU})
+		}
+		state.SetNode(n)
+	}
+	two := func(uid string) *sched.Pod {
+		return &sched.Pod{UID: uid, Requests: sched.Amounts{Pods: 1}, GPUs: sched.GPURequest{Count: 2, Milli: sched.WholeGPU}, Across: true, Reserves: true}
+	}
+	var bound []sched.Decision
+	r := &elsewhere{}
+	propose := pipeline.NewProposer(state.View, pipeline.ProposerOptions{}).Propose
+	committer := pipeline.NewCommitter(state, r, pipeline.Effects{
+		Bind: func(d sched.Decision) { bound = append(bound, d) }, Requeue: func(*sched.Pod) {}, MarkUnschedulable: func(*sched.Pod, uint64) {}, Widen: propose,
+	})
+	node("a", 6)
+	gang := &sched.Gang{ID: "gang", Need: 2, Members: []*sched.Pod{two("pod-0"), two("pod-1")}}
+	list := propose(&sched.Pod{UID: gang.ID, Gang: gang, Across: true, Reserves: true})
+	other := two("other")
+	state.Place(other, list.Planned[0].Node, list.Planned[1].At, state.NarrowSeq())
+	node("c", 2)
+	committer.Commit(list)
+	holders := map[string]string{}
+	for _, a := range append(state.Assignments("a"), state.Assignments("c")...) {
+		for _, gpu := range a.GPUs {
+			if holder := holders[gpu.ID]; holder != "" {
+				t.Errorf("GPU %s is assigned to %s and %s", gpu.ID, holder, a.UID)
+			}
+			holders[gpu.ID] = a.UID
+		}
+	}
+	if len(bound) != 2 {
+		t.Errorf("bound %v, want both pods of the gang", bound)
 	}
 }

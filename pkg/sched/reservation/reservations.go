@@ -125,7 +125,7 @@ func (rs *Reservations) due(head queue.Head, now time.Time) bool {
 func (rs *Reservations) review(resourceType fairshare.Type, r *reservation, head queue.Head, now time.Time) {
 	state, pending := rs.queue.State(r.pod.UID)
 	switch {
-	case state == queue.InFlight && r.plan != nil && !rs.intact(r): // it was placed, and its Binding may take minutes, for example to provision a volume
+	case state == queue.InFlight && rs.placed(r): // its Binding may take minutes, for example to provision a volume
 		rs.drop(resourceType)
 	case state == queue.InFlight: // the scheduler looks for a node: wait for the result
 	case !pending || head.Pod != nil && head.Pod.UID != r.pod.UID && rs.due(head, now) && !rs.isNext(r, state, head):
@@ -135,6 +135,18 @@ func (rs *Reservations) review(resourceType fairshare.Type, r *reservation, head
 		rs.release(r)
 		r.made = now
 	}
+}
+
+// placed reports whether the pod with a reservation is assigned to a node. For a gang, it reports
+// whether as many of its pods are assigned as must start together.
+func (rs *Reservations) placed(r *reservation) bool {
+	pods, need := r.pod.Together()
+	for _, pod := range pods {
+		if rs.state.Holds(pod.UID) {
+			need--
+		}
+	}
+	return need <= 0
 }
 
 // isNext reports whether the pod with a reservation will be tried before `head`, and only therefore is
@@ -194,7 +206,7 @@ func (r *reservation) expires(keep time.Duration) time.Time {
 // AllowBypass for a pod that already has a reservation, because the queue forgets an earlier call
 // of AllowBypass when the pod's requests change.
 func (rs *Reservations) update(head queue.Head, behind []queue.Head, now time.Time) {
-	r, rivals := rs.byType[head.Type], rs.rivals(head.Type)
+	r, rivals, broken := rs.byType[head.Type], rs.rivals(head.Type), false
 	switch {
 	case r != nil && r.pod.UID != head.Pod.UID: // another pod of this type keeps its reservation: that pod is in flight, or `head` has not waited long enough (see the method `review`)
 		if rs.due(head, now) {
@@ -211,13 +223,13 @@ func (rs *Reservations) update(head queue.Head, behind []queue.Head, now time.Ti
 		rs.byType[head.Type] = r
 	case r.pod != head.Pod:
 	case !rs.intact(r):
-		r.plan = nil
+		broken = true
 	case r.plan == nil && now.Sub(r.made) < rs.options.Wait, now.Sub(r.searched) < rs.options.Again:
 		rs.queue.AllowBypass(head.Pod.UID)
 		return
 	}
 	r.pod = head.Pod
-	if best := rs.plan(head.Pod, rs.claims(rivals)); !best.equal(r.plan) {
+	if best := rs.plan(head.Pod, rs.claims(rivals)); broken || !best.equal(r.plan) {
 		if best != nil {
 			for _, t := range rivals {
 				rs.drop(t)

@@ -22,6 +22,7 @@ import (
 // TestScenarios runs the scripts in testdata/*.txt. Their commands are:
 //
 //	node node1 8 [T4]      adds a node with 8 GPUs, of the type T4 if it is given
+//	remove node1           removes node1 and its pods
 //	run a node1 2 [1h]     runs pod a on 2 GPUs of node1; it ends after 1 hour, if that is given
 //	end a                  ends pod a, and has the queue retry pods that fit now
 //	wait big 8 [prio=1] [type=T4|V100]
@@ -99,6 +100,12 @@ func (s *scene) commands() scenario.Commands {
 		"again": func(c *scenario.Command) {
 			pod := *s.pods[c.Arg(0)]
 			s.queue.Add(queue.Entry{Pod: &pod, Type: fairshare.AnyGPU, Tenant: "ann", Created: s.created[c.Arg(0)]})
+		},
+		"remove": func(c *scenario.Command) {
+			for _, a := range s.state.Assignments(c.Arg(0)) {
+				s.state.Release(a.UID)
+			}
+			s.state.RemoveNode(c.Arg(0))
 		},
 		"slow":  func(c *scenario.Command) { s.slow[c.Arg(0)] = true },
 		"bound": func(c *scenario.Command) { s.queue.Remove(c.Arg(0)) },
