@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
-
-	"github.com/pelletier/go-toml/v2"
 )
 
 // Names of files, relative to the directory of containerd's main configuration file.
@@ -61,16 +60,23 @@ func Managed(main, release string) error {
 // has no version. All versions of containerd that can require NRI plugins read this version.
 const defaultVersion = 3
 
+var (
+	versionKey = regexp.MustCompile(`(?m)^[ \t]*["']?version["']?[ \t]*=[ \t]*(\d+)`)
+	firstTable = regexp.MustCompile(`(?m)^[ \t]*\[`)
+)
+
 // Version returns the version of the format of containerd's main configuration file, from the
-// file's text. If the text has no version or cannot be parsed, Version returns defaultVersion.
+// file's text. If the text has no version, Version returns defaultVersion.
 func Version(text string) int {
-	var main struct {
-		Version int `toml:"version"`
+	if at := firstTable.FindStringIndex(text); at != nil {
+		text = text[:at[0]] // a key after the start of a table belongs to the table
 	}
-	if err := toml.Unmarshal([]byte(text), &main); err != nil || main.Version == 0 {
-		return defaultVersion
+	if found := versionKey.FindStringSubmatch(text); found != nil {
+		if version, err := strconv.Atoi(found[1]); err == nil {
+			return version
+		}
 	}
-	return main.Version
+	return defaultVersion
 }
 
 // imports matches the start of the list of imported files in containerd's main configuration file.
