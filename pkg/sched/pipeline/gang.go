@@ -98,13 +98,6 @@ func asPlanned(d sched.Decision, planned sched.Planned) bool {
 	return d.At.Node == planned.Node.Name && sched.Hold(d.Pod, d.At).Equal(sched.Hold(planned.Pod, planned.At))
 }
 
-// changed reports whether a planned node has changed since it was planned, other than by the
-// placement of pods of the same plan, of which `others` were placed on the node.
-func changed(planned sched.Planned, others sched.Version) bool {
-	newest := planned.Node.Source.Newest()
-	return newest == nil || newest.Version != planned.Node.Version+others
-}
-
 // placePlanned places one pod of a plan. The argument `others` is the number of pods of the same
 // plan that were already placed on the planned node. Each of these pods has increased the version
 // of the node's record by 1.
@@ -117,7 +110,7 @@ func (c *Committer) placePlanned(planned sched.Planned, list sched.List, others 
 	if newest := planned.Node.Source.Newest(); newest != nil {
 		// A pod with an Offer gets GPUs of a GPU group. The GPUs that the group offers on the
 		// node may change even if the node's record does not.
-		e := entry{Candidate: planned.Candidate, changed: changed(planned, others) || pod.GPUs.Offer != nil}
+		e := entry{Candidate: planned.Candidate, changed: newest.Version != planned.Node.Version+others || pod.GPUs.Offer != nil}
 		if e.Node = newest; e.changed {
 			e.At = sched.Placement{}
 		}
