@@ -230,7 +230,9 @@ func (u *units) update(ctx context.Context, limit int, needed func(pending int) 
 	case u.turn <- struct{}{}:
 		defer func() { <-u.turn }()
 	case <-ctx.Done():
-		return fmt.Errorf("wait for systemd: %w", ctx.Err())
+	}
+	if err := ctx.Err(); err != nil { // systemd could not answer in time, and `exchange` would close the connection
+		return fmt.Errorf("wait for systemd: %w", err)
 	}
 	pending := u.pending(limit)
 	if !needed(len(pending)) {

@@ -236,6 +236,24 @@ func TestPersistWaitsAtMostUntilTheDeadline(t *testing.T) {
 	})
 }
 
+// TestPersistAfterTheDeadline checks that persist sends nothing if its deadline has already passed: it
+// would close the connection to systemd, because no answer would come in time.
+func TestPersistAfterTheDeadline(t *testing.T) {
+	r := &recorder{}
+	units := newUnits(r)
+	units.require("a.scope", noQuota())
+	ctx, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	for range 20 { // often, because Go selects at random between two channels that are both ready
+		if err := units.persist(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("persist = %v, want the deadline", err)
+		}
+	}
+	if len(r.mu.sent)+r.barriers > 0 {
+		t.Errorf("systemd was called: %v, and %d other calls", r.mu.sent, r.barriers)
+	}
+}
+
 // TestReadyOnceSystemdAnswers checks that Ready returns an error until systemd has answered once.
 // After a failure, Ready must return an error until systemd answers again. With the cgroupfs
 // driver, Ready must always return nil.

@@ -189,8 +189,8 @@ func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.S
 	n.mu.unconfined = len(errs) > 0
 	if why == Grow {
 		n.env.Cgroups.PersistLater()
-	} else if err := n.env.Cgroups.Persist(ctx); err != nil {
-		errs = append(errs, notPersisted{err})
+	} else if err := n.persist(ctx); err != nil {
+		errs = append(errs, err)
 	}
 	n.env.Observer.Wrote(why, written, n.env.Now().Sub(start))
 	return absent, errors.Join(errs...)

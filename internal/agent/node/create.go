@@ -235,7 +235,7 @@ func (n *Node) confine(ctx context.Context, c workload.Container, d workload.Dec
 		n.env.Cgroups.PersistLater()
 		return nil
 	}
-	err := n.env.Cgroups.Persist(ctx)
+	err := n.persist(ctx)
 	if err != nil && bySpec {
 		logr.FromContextOrDiscard(ctx).Info("systemd does not have the CPUs of all containers yet; retrying", "err", err.Error())
 		return nil
@@ -243,7 +243,8 @@ func (n *Node) confine(ctx context.Context, c workload.Container, d workload.Dec
 	return err
 }
 
-// confineRefusal converts an error of confine to a refusal. If err is nil, it returns nil.
+// confineRefusal converts an error of confine to a refusal. If err has the type notPersisted, the result
+// has this type, too. If err is nil, it returns nil.
 func confineRefusal(c workload.Container, d workload.Decision, err error) error {
 	if err == nil {
 		return nil
@@ -252,7 +253,11 @@ func confineRefusal(c workload.Container, d workload.Decision, err error) error 
 	if errors.Is(err, workload.ErrPartition) {
 		reason = IsolationFailed
 	}
-	return refuse(reason, "container %q cannot be put on CPUs %s: %s", c.Name, d.CPUs, err)
+	refusal := refuse(reason, "container %q cannot be put on CPUs %s: %s", c.Name, d.CPUs, err)
+	if errors.As(err, new(notPersisted)) {
+		return notPersisted{refusal}
+	}
+	return refusal
 }
 
 // liftQuotaForGood removes the CFS quota of a pod's cgroup. It removes the quota in systemd, too,
@@ -261,7 +266,7 @@ func (n *Node) liftQuotaForGood(ctx context.Context, s workload.Sandbox) error {
 	if err := n.liftQuota(ctx, s.PodCgroup); err != nil {
 		return err
 	}
-	if err := n.env.Cgroups.Persist(ctx); err != nil {
+	if err := n.persist(ctx); err != nil {
 		return refuse(CgroupFailed, "the CPU quota of the pod's cgroup %s would come back: %s", s.PodCgroup, err)
 	}
 	return nil

@@ -48,6 +48,9 @@ type Node struct {
 		// awaited has the UIDs of pods with running containers of which the agent cannot tell whether
 		// they get exclusive CPUs until it knows the pod (see adopt).
 		awaited map[string]bool
+		// persistUntil is the time until which background work that holds the mutex may wait for
+		// systemd. It is zero while a hook holds the mutex, because a hook has its own deadline.
+		persistUntil time.Time
 		// unconfined is true if the last write of the shared CPUs failed for the cgroup of any
 		// sandbox or shared container.
 		unconfined bool

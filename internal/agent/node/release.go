@@ -73,8 +73,7 @@ func (n *Node) Run(ctx context.Context) error {
 // widenSharers).
 func (n *Node) retry(ctx context.Context) {
 	n.assertPartitions(ctx)
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	defer n.lockInBackground()()
 	n.liftQuotas(ctx)
 	n.adoptAwaited(ctx)
 	if _, err := n.confineAgain(ctx); err != nil {
@@ -93,8 +92,7 @@ func (n *Node) holdsStatic() bool {
 // Sweep releases the grants of ended pods, completes resizes, and gives withheld CPUs back. It
 // returns how many ended pods it could not release, because they still have processes.
 func (n *Node) Sweep(ctx context.Context) (left int) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	defer n.lockInBackground()()
 	return n.sweep(ctx)
 }
 

@@ -25,8 +25,7 @@ import (
 // expire, but running containers must get their CPUs anyway.
 func (n *Node) Synchronize(ctx context.Context, sandboxes []workload.Sandbox, containers []workload.Container) {
 	ctx = context.WithoutCancel(ctx)
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	defer n.lockInBackground()()
 	before := n.mu.pods
 	n.mu.pods = map[string]*pod{}
 	for _, s := range sandboxes {
@@ -52,8 +51,7 @@ func (n *Node) Synchronize(ctx context.Context, sandboxes []workload.Sandbox, co
 // Reconcile makes the ledger of exclusive CPUs and the cgroups agree with the known containers
 // again. It is called when the pod informer has listed the node's pods.
 func (n *Node) Reconcile(ctx context.Context) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	defer n.lockInBackground()()
 	if n.mu.synced {
 		n.reconcile(ctx)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,6 +25,7 @@ type systemd struct {
 	rounds                int               // how often a hook waited for systemd
 	down                  bool              // systemd does not answer
 	slow                  bool              // systemd answers only after the deadline of every hook
+	hangs                 bool              // systemd does not answer, and a call of it fails only at its deadline
 	limit                 int               // if not 0, systemd changes at most this many units until the deadline of a call passes
 	waits                 []string          // for each call to a slow systemd: how long the caller waits
 }
@@ -67,6 +69,15 @@ func (s *systemd) wait(ctx context.Context) error {
 		return errors.New("the deadline of package cgroup has passed")
 	}
 	s.waits = append(s.waits, "until the deadline of the hook")
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// hang returns when ctx has ended, or after the minute that package cgroup waits for an answer of
+// systemd.
+func (s *systemd) hang(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
 	<-ctx.Done()
 	return ctx.Err()
 }
@@ -131,6 +142,89 @@ func TestSlowSystemd(t *testing.T) {
 		if diff := cmp.Diff(tc.want, s.systemd.waits); diff != "" {
 			t.Errorf("%v: calls of systemd (-want +got):\n%s", tc.commands, diff)
 		}
+	}
+}
+
+// TestHangingSystemd checks that a pod without exclusive CPUs starts while systemd does not answer and
+// the agent works in the background. Each hook needs the lock of the node, so the background work may
+// keep the lock for only a part of the time that the container runtime gives a hook (2 s by default).
+// When systemd answers again, the agent completes the work.
+func TestHangingSystemd(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before     []string // script commands before systemd hangs
+		background func(*script)
+		events     []string // events of the background work
+		exclusive  string   // the exclusive CPUs after the background work
+		completed  string   // the exclusive CPUs when systemd has answered again
+	}{
+		"the runtime lists its containers": {
+			before:     []string{"pod a policy=single main:2 other:1", "run a"},
+			background: (*script).synchronize,
+			exclusive:  "1,8-9", completed: "1,8-9",
+		},
+		"the agent checks partitions": {
+			before:     []string{"pod a policy=single isolation=full main:2", "run a"},
+			background: func(s *script) { s.play("retry") },
+			exclusive:  "1,9", completed: "1,9",
+		},
+		"a container has given CPUs back": {
+			before:     []string{"pod a policy=single main:2", "run a", "resize a/main 1"},
+			background: func(s *script) { s.play("wait 10s") },
+			exclusive:  "1,9", completed: "1",
+		},
+		"a container was resized while the agent was away": {
+			before:     []string{"pod a policy=single main:2", "run a", "agent kill", "resize a/main 3"},
+			background: (*script).synchronize,
+			events:     []string{"ns/a NumaletRefused"},
+			exclusive:  "1,9", completed: "1,8-9",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScript(t, &scenario.Answer{})
+				s.play(append([]string{"agent start"}, tc.before...)...)
+				if s.node == nil {
+					if err := s.launchAgent(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				s.systemd.hangs, s.events = true, nil
+				ended := make(chan struct{})
+				go func() { tc.background(s); close(ended) }()
+				time.Sleep(3 * time.Second / 2)
+				synctest.Wait()
+				if s.node.mu.TryLock() {
+					s.node.mu.Unlock()
+					s.play("pod y main:500m", "run y")
+					if c := s.containers[s.instance("y/main")]; c == nil || c.state != "running" {
+						t.Error("the pod y does not run")
+					}
+				} else {
+					t.Error("a hook would still wait for the lock of the node")
+				}
+				<-ended
+				var events []string
+				for _, e := range s.events {
+					reason, _, _ := strings.Cut(e, ":")
+					events = append(events, reason)
+				}
+				if diff := cmp.Diff(tc.events, events); diff != "" {
+					t.Errorf("events (-want +got):\n%s", diff)
+				}
+				if got := s.node.View().Exclusive.String(); got != tc.exclusive {
+					t.Errorf("exclusive CPUs while systemd hangs: %s, want %s", got, tc.exclusive)
+				}
+				s.systemd.hangs = false
+				s.PersistLater()
+				s.play("wait 1s")
+				if got := s.node.View().Exclusive.String(); got != tc.completed {
+					t.Errorf("exclusive CPUs when systemd answers again: %s, want %s", got, tc.completed)
+				}
+				if len(s.overlaps) > 0 {
+					t.Error(s.overlaps)
+				}
+			})
+		})
 	}
 }
 

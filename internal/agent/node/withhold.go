@@ -30,13 +30,6 @@ type withheld struct {
 	until time.Time
 }
 
-// notPersisted is an error that was caused by an error of Cgroups.Persist. It means that systemd
-// does not know the new CPUs of all containers yet, for example because it did not apply all
-// changes before the hook's deadline.
-type notPersisted struct{ error }
-
-func (e notPersisted) Unwrap() error { return e.error }
-
 // withhold keeps shared containers off the given CPUs for the time giveBackAfter. The pod with this
 // UID did not get these CPUs, because systemd did not apply all changes before the hook's deadline.
 // If other CPUs are withheld because of an earlier attempt of the pod, withhold gives these back.

@@ -268,6 +268,9 @@ func (w *world) LiftQuota(_ context.Context, path string) error {
 }
 
 func (w *world) Persist(ctx context.Context) error {
+	if w.systemd.hangs {
+		return w.systemd.hang(ctx)
+	}
 	if w.systemd.slow {
 		return w.systemd.wait(ctx)
 	}
@@ -283,10 +286,10 @@ func (w *world) Persist(ctx context.Context) error {
 
 // PersistLater calls systemd once and immediately, as if the agent's loop for this had no delay. If
 // the field `limit` of systemd is set, systemd applies at most this number of units. Otherwise it
-// applies all pending units. If systemd is down or slow, PersistLater does nothing.
+// applies all pending units. If systemd is down or slow, or if it hangs, PersistLater does nothing.
 func (w *world) PersistLater() {
 	switch {
-	case w.systemd.down || w.systemd.slow:
+	case w.systemd.down || w.systemd.slow || w.systemd.hangs:
 	case w.systemd.limit > 0:
 		_ = w.systemd.applySome() // the rest stays pending
 	default:
