@@ -49,8 +49,10 @@ type Options struct {
 	// while the agent is connected, except for pods with this annotation. The error names the pods.
 	Tolerated func(context.Context) error
 	// Attempt is the UID of the pod in which this program runs. After an installation has failed,
-	// it is tried again only if Attempt differs from that of the failed installation.
+	// it is tried again only if Attempt differs from that of the failed installation. After somebody
+	// has changed the installed configuration, it is tried again only then, or after a reboot.
 	Attempt string
+	Boot    string        // the kernel's ID of this boot of the node
 	Timeout time.Duration // how long Serves and Connected may take to return nil after a restart
 	Log     logr.Logger
 
@@ -223,7 +225,11 @@ func (i *Installer) begin(ctx context.Context, at place, j journal) error {
 		// The administrator or an earlier pod made containerd require the agent. Pods may have lost
 		// the annotation since, for example by an upgrade of the control plane.
 		return errors.Join(i.Serves(ctx), i.Tolerated(ctx))
-	case j.Phase == installed && j.Attempt == i.Attempt:
+	case j.Phase == installed && j.Attempt == i.Attempt && j.Boot == i.Boot:
+		// Another program, such as a configuration management tool, may write the old configuration
+		// again and again, and each installation restarts containerd. So each pod installs once. But
+		// some systems write the configuration anew at each boot, such as Amazon EKS with Amazon Linux
+		// 2023 (nodeadm-config.service runs writeContainerdConfig), so a pod installs once in each boot.
 		return fmt.Errorf("containerd's configuration no longer requires the agent: somebody changed %s, %s or another file after the installation; delete this pod to install it again", at.Main, dropIn(at.Main))
 	case present != "" && !own:
 		return fmt.Errorf("%s exists, and is not of this program; remove it", dropIn(at.Main))
@@ -234,7 +240,7 @@ func (i *Installer) begin(ctx context.Context, at place, j journal) error {
 	// If the drop-in file exists, but there is no journal, containerd may not have read the file yet,
 	// for example because somebody wrote it by hand while containerd was running. So containerd is
 	// restarted once even if no file changes.
-	j = journal{Phase: restarting, Attempt: i.Attempt, MadeDir: j.MadeDir, Place: at}
+	j = journal{Phase: restarting, Attempt: i.Attempt, Boot: i.Boot, MadeDir: j.MadeDir, Place: at}
 	if !before.Requires() {
 		if j, err = i.write(ctx, j, before); err != nil {
 			return err

@@ -35,6 +35,7 @@ type node struct {
 	pods     error
 	dumps    string // what `containerd config dump` prints while containerd does not require the plugin
 	binary   Binary
+	boot     string
 }
 
 const main = containerdconf.DefaultMain
@@ -64,7 +65,7 @@ imports = ['/etc/containerd/conf.d/*.toml']
 // "-", the node has no main file.
 func newNode(t *testing.T, text string) *node {
 	t.Helper()
-	n := &node{t: t, dir: t.TempDir(), state: State{"active", "process", 7}, dumps: printed}
+	n := &node{t: t, dir: t.TempDir(), state: State{"active", "process", 7}, dumps: printed, boot: "1"}
 	var err error
 	for name, content := range map[string]string{"proc/7/cmdline": "/usr/bin/containerd\x00", "etc/os-release": "ID=debian\n", stateDir + "/x": "", main: text} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(n.dir, name)), 0o755); err != nil {
@@ -100,7 +101,7 @@ func (n *node) process(attempt string, run func(*Installer) error) (dead bool, e
 	}()
 	n.steps = 0
 	return false, run(New(Options{
-		Root: n.root, Binary: n.binary, Service: n, Attempt: attempt, Timeout: 20 * time.Second, Log: logr.Discard(),
+		Root: n.root, Binary: n.binary, Service: n, Attempt: attempt, Boot: n.boot, Timeout: 20 * time.Second, Log: logr.Discard(),
 		Serves:    func(context.Context) error { return nil },
 		Connected: n.connected, Tolerated: func(context.Context) error { return n.pods },
 		step: n.step, sleep: func(time.Duration) {},
@@ -538,6 +539,27 @@ func TestLostChangeIsReported(t *testing.T) {
 	}
 	if err := n.install("next"); err != nil || !n.requires() || n.restarts != 2 {
 		t.Errorf("another pod: %v, required %v, %d restarts", err, n.requires(), n.restarts)
+	}
+}
+
+// TestLostChangeAfterReboot writes the main configuration file anew at each boot of the node, as the
+// images of Amazon EKS do (nodeadm). The installer runs in the same pod after a reboot. It must then
+// install the change again, but only once in each boot.
+func TestLostChangeAfterReboot(t *testing.T) {
+	n := newNode(t, "version = 3\n")
+	mustInstall(n)
+	for boot := 2; boot <= 3; boot++ {
+		n.boot = fmt.Sprint(boot)
+		n.put(main, "version = 3\n")
+		n.conf = n.dumps
+		if err := n.install("pod"); err != nil || !n.requires() || n.restarts != boot {
+			t.Errorf("boot %d: error %v, required %v, %d restarts", boot, err, n.requires(), n.restarts)
+		}
+		n.put(main, "version = 3\n")
+		if err := n.install("pod"); err == nil || !strings.Contains(err.Error(), "no longer requires the agent") || n.restarts != boot {
+			t.Errorf("boot %d, changed again: error %v, %d restarts", boot, err, n.restarts)
+		}
+		n.put(main, "version = 3\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n")
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/numalet/numalet/internal/agent/checkpoint"
 	"github.com/numalet/numalet/internal/agent/containerd"
 	"github.com/numalet/numalet/internal/agent/nodeapi"
 	"github.com/numalet/numalet/internal/platform/config"
@@ -42,6 +43,10 @@ func Run(ctx context.Context, cfg config.Containerd) error {
 		return fmt.Errorf("open the node's root directory: %w; mount it, or set --host-root", err)
 	}
 	defer root.Close()
+	boot, err := checkpoint.BootID(root.FS())
+	if err != nil {
+		return err
+	}
 	client, err := nodeapi.NewClient(cfg.Kubeconfig)
 	if err != nil {
 		return err
@@ -58,7 +63,7 @@ func Run(ctx context.Context, cfg config.Containerd) error {
 		Serves:    containerd.Serves(cfg.HostRoot + cfg.CRISocket),
 		Connected: containerd.Connected(strings.TrimSuffix(cfg.Agent, "/") + "/readyz"),
 		Tolerated: here.tolerated,
-		Attempt:   cfg.PodUID, Timeout: cfg.Timeout, Log: log,
+		Attempt:   cfg.PodUID, Boot: boot, Timeout: cfg.Timeout, Log: log,
 	})
 	k := &keeper{do: host.Install, done: "containerd requires the agent: without it, no container is created on this node", log: log, report: here.report(events)}
 	if cfg.Undo {

@@ -47,7 +47,7 @@ func (c *Containerd) bind(settings *pflag.FlagSet) {
 	settings.StringVar(&c.StartFirst, "start-first", c.StartFirst, "Label `selector` of pods of this node that must start before the agent. These pods and static pods need the annotation "+containerdconf.Annotation+": \"true\", with which containerd starts them without the agent. While one of these pods lacks the annotation, containerd's configuration is not changed.")
 	settings.DurationVar(&c.Timeout, "restart-timeout", c.Timeout, "How long containerd and the agent may take to work again after containerd's restart, as a `duration`. After that, the old configuration is restored.")
 	settings.StringVar(&c.NodeName, "node-name", c.NodeName, "The `name` of this node in the cluster.")
-	settings.StringVar(&c.PodUID, "pod-uid", c.PodUID, "The `UID` of the pod that this process runs in. If a change of containerd's configuration failed, or if somebody edited the changed files, this pod does not try again. Delete the pod to try again: the pod that replaces it has another UID.")
+	settings.StringVar(&c.PodUID, "pod-uid", c.PodUID, "The `UID` of the pod that this process runs in. If a change of containerd's configuration failed, this pod does not try again. If somebody edited the changed files, it tries again only after a reboot. Delete the pod to try again: the pod that replaces it has another UID.")
 	bindKubeconfig(settings, &c.Kubeconfig)
 	renameEnv(settings, "node-name", "NODE_NAME")
 	renameEnv(settings, "pod-uid", "POD_UID")
