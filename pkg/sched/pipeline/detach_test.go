@@ -3,9 +3,11 @@ package pipeline_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/numalet/numalet/internal/testutil/schedtest"
 	"github.com/numalet/numalet/pkg/sched"
@@ -16,11 +18,20 @@ import (
 // they wait, they call `detach`. They must delay no other pod. Run must not return before they have
 // returned.
 func TestDetached(t *testing.T) {
-	tr := trace{nodes: 2, node: schedtest.Ample}
+	for _, slow := range []int{3, 2000} {
+		t.Run(fmt.Sprint(slow), func(t *testing.T) { synctest.Test(t, func(t *testing.T) { testDetached(t, slow) }) })
+	}
+}
+
+func testDetached(t *testing.T, slow int) {
+	tr := trace{nodes: 2 + slow/400, node: schedtest.Ample}
 	c := tr.cluster(t, rand.New(rand.NewPCG(1, 6)))
-	names := []string{"slow-1", "slow-2", "slow-3", "quick-1", "quick-2"}
 	var pods []*sched.Pod
-	for _, name := range names {
+	for i := range slow + 2 {
+		name := fmt.Sprintf("slow-%d", i)
+		if i >= slow {
+			name = fmt.Sprintf("quick-%d", i)
+		}
 		pods = append(pods, &sched.Pod{UID: name, Name: name, Requests: sched.Amounts{Pods: 1}})
 	}
 	queue := schedtest.NewQueue(pods, func() uint64 { return c.View().FreedSeq })
@@ -40,7 +51,7 @@ func TestDetached(t *testing.T) {
 	if err := pipeline.New(c, queue, config).Run(t.Context()); !errors.Is(err, schedtest.ErrDrained) {
 		t.Fatalf("run cycle: %v", err)
 	}
-	if n := bound.Load(); int(n) != len(names) {
-		t.Errorf("%d of %d pods are bound", n, len(names))
+	if n := bound.Load(); int(n) != len(pods) {
+		t.Errorf("%d of %d pods are bound", n, len(pods))
 	}
 }

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 
 	"github.com/numalet/numalet/pkg/sched"
 	"github.com/numalet/numalet/pkg/sched/nodestate"
@@ -80,14 +79,7 @@ type Pipeline struct {
 	lists     chan sched.List
 	decisions *decisionQueue
 	binders   sync.WaitGroup
-	detached  atomic.Int32
 }
-
-// maxDetached limits how many calls of Bind run at the same time after they called `detach`.
-// Without a limit, an API server that does not answer would get more and more requests. When the
-// limit is reached, `detach` has no effect. The binder then waits for the slow call, and no
-// additional goroutine calls Bind.
-const maxDetached = 1024
 
 // New returns a pipeline. Run starts it.
 func New(state *nodestate.State, q Queue, config Config) *Pipeline {
@@ -167,21 +159,13 @@ func (p *Pipeline) bind(ctx context.Context) {
 // `detach` and another goroutine now binds the next decisions.
 func (p *Pipeline) bindOne(ctx context.Context, decision sched.Decision) (detached bool) {
 	detach := func() {
-		if detached {
-			return
+		if !detached {
+			detached = true
+			p.binders.Go(func() { p.bind(ctx) })
 		}
-		if p.detached.Add(1) > maxDetached {
-			p.detached.Add(-1)
-			return
-		}
-		detached = true
-		p.binders.Go(func() { p.bind(ctx) })
 	}
 	if err := p.tryBind(ctx, decision, detach); err != nil {
 		p.undo(decision)
-	}
-	if detached {
-		p.detached.Add(-1)
 	}
 	return detached
 }
