@@ -4,17 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	systemd "github.com/coreos/go-systemd/v22/dbus"
 	godbus "github.com/godbus/dbus/v5"
 )
-
-// persistTimeout limits how long one call of the method `persist` or `retry` takes if its caller sets
-// no earlier deadline. These methods send systemd the properties of units, and wait until systemd has
-// applied them. On an emulated machine, `persist` took 12 s to send the properties of 100 units to
-// systemd.
-const persistTimeout = time.Minute
 
 // connect connects to systemd, unless a connection is open already. It uses the D-Bus system bus,
 // or systemd's private socket if the bus cannot be reached. Measurements showed the same latency

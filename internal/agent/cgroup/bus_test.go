@@ -64,18 +64,3 @@ func TestConnectingTakesNoLongerThanTheHook(t *testing.T) {
 		}
 	})
 }
-
-// TestPersistEnds checks that persist returns after persistTimeout if systemd never answers. It
-// must do so even if the caller of persist has set no deadline.
-func TestPersistEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		u, start := newUnits(&recorder{hang: make(chan struct{})}), time.Now()
-		u.require(scope, noQuota())
-		if err := u.persist(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("persist = %v, want the deadline", err)
-		}
-		if took := time.Since(start); took != persistTimeout {
-			t.Errorf("persist took %v, want %v", took, persistTimeout)
-		}
-	})
-}

@@ -224,14 +224,11 @@ func (u *units) isPending() bool {
 // First it calls the function in the parameter `needed` with the number of these requests. If this
 // function returns false, update sends nothing.
 func (u *units) update(ctx context.Context, limit int, needed func(pending int) bool) error {
-	ctx, cancel := context.WithTimeout(ctx, persistTimeout)
-	defer cancel()
-	select {
-	case u.turn <- struct{}{}:
-		defer func() { <-u.turn }()
-	case <-ctx.Done():
+	if err := u.takeTurn(ctx); err != nil {
+		return fmt.Errorf("wait for systemd: %w", err)
 	}
-	if err := ctx.Err(); err != nil { // systemd could not answer in time, and `exchange` would close the connection
+	defer func() { <-u.turn }()
+	if err := ctx.Err(); err != nil && u.isPending() { // systemd could not answer in time, and `exchange` would close the connection
 		return fmt.Errorf("wait for systemd: %w", err)
 	}
 	pending := u.pending(limit)
@@ -251,6 +248,21 @@ func (u *units) update(ctx context.Context, limit int, needed func(pending int) 
 		u.setReady(err)
 	}
 	return err
+}
+
+// takeTurn fills u.turn. If ctx has ended, it still does so if it need not wait.
+func (u *units) takeTurn(ctx context.Context) error {
+	select {
+	case u.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case u.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (u *units) answers() int {

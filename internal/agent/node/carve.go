@@ -19,14 +19,15 @@ import (
 //  3. remove the CFS quota of the pod's cgroup
 //  4. remove the CPUs from the cpusets of all shared containers, send systemd the changes of steps 3
 //     and 4, and move interrupts off these CPUs if the pod requests isolation
-//  5. move the pod's other exclusive containers to their CPUs, if they already run (see pinSiblings)
+//  5. move the pod's other exclusive containers to their CPUs, if they already run (see pinSiblings), and
+//     send systemd this change
 //
 // If a step fails, carve reverts the steps before it, so that the pod does not hold these CPUs. Two
 // changes stay, because the kubelet will try to create the container again. The CFS quota stays
-// removed. And if systemd did not apply all changes of step 4 before the hook's deadline, the
-// shared containers stay off the CPUs for a while (see the type `withheld`). carve returns new
-// specs for those shared containers (containers without exclusive CPUs) that have no cgroup,
-// because only the spec of such a container can be changed (see confineSharers). Callers hold n.mu.
+// removed. And if systemd did not apply all changes of step 4 in time, the shared containers stay off
+// the CPUs for a while (see the type `withheld`). carve returns new specs for those shared containers
+// (containers without exclusive CPUs) that have no cgroup, because only the spec of such a container
+// can be changed (see confineSharers). Callers hold n.mu.
 func (n *Node) carve(ctx context.Context, c workload.Container, got class) ([]workload.Spec, error) {
 	undo, err := n.reserveOrReject(ctx, c, got)
 	if err != nil {
@@ -48,8 +49,8 @@ func (n *Node) carve(ctx context.Context, c workload.Container, got class) ([]wo
 // commit completes a change of the ledger of exclusive CPUs. It writes the checkpoint, removes the
 // CFS quota of the pod's cgroup, and moves shared containers off the pod's CPUs (steps 2 to 4 of
 // carve). If a step fails, it calls `undo`, which reverts the change of the ledger. Shared
-// containers then get the CPUs back: at once, or later if systemd did not apply all changes before
-// the hook's deadline (see the type `withheld`). Callers hold n.mu.
+// containers then get the CPUs back: at once, or later if systemd did not apply all changes in time
+// (see the type `withheld`). Callers hold n.mu.
 func (n *Node) commit(ctx context.Context, s workload.Sandbox, undo func()) ([]workload.Spec, error) {
 	if err := n.save(); err != nil {
 		undo()
@@ -68,7 +69,16 @@ func (n *Node) commit(ctx context.Context, s workload.Sandbox, undo func()) ([]w
 // container any more, so nothing else would move it off the CPUs that become exclusive. Callers hold
 // n.mu.
 func (n *Node) pinSiblings(ctx context.Context, c workload.Container) error {
-	return n.pin(ctx, c.Sandbox.Pod.UID, c.ID)
+	return n.pinForGood(ctx, c.Sandbox.Pod.UID, c.ID)
+}
+
+// pinForGood does what pin does, and waits until systemd has applied the changes, so that a
+// daemon-reload does not revert them. Callers hold n.mu.
+func (n *Node) pinForGood(ctx context.Context, uid, but string) error {
+	if err := n.pin(ctx, uid, but); err != nil {
+		return err
+	}
+	return n.persist(ctx)
 }
 
 // pin writes the CPUs of a pod's exclusive containers to their cgroups, except for the container with
@@ -113,11 +123,10 @@ func (n *Node) clear(ctx context.Context, s workload.Sandbox) ([]workload.Spec, 
 	}
 	specs, err := n.confineSharers(ctx, Shrink)
 	if err != nil {
-		refusal := refuse(CgroupFailed, "cannot move shared containers off the CPUs for the pod: %s", err)
-		if errors.As(err, new(notPersisted)) {
-			return nil, notPersisted{refusal}
-		}
-		return nil, refusal
+		return nil, notCleared(err)
+	}
+	if err := n.persist(ctx); err != nil {
+		return nil, notPersisted{notCleared(err)}
 	}
 	// If interrupts cannot be moved, only the containers of pods that request isolation are
 	// refused. Other containers start anyway.
@@ -128,6 +137,10 @@ func (n *Node) clear(ctx context.Context, s workload.Sandbox) ([]workload.Spec, 
 		logr.FromContextOrDiscard(ctx).Error(err, "interrupts may reach isolated CPUs of other pods; retrying")
 	}
 	return specs, nil
+}
+
+func notCleared(why error) error {
+	return refuse(CgroupFailed, "cannot move shared containers off the CPUs for the pod: %s", why)
 }
 
 // reserve grants the CPUs that the container's pod requests. If each container of the pod has a
@@ -164,13 +177,13 @@ func (n *Node) isolateAfterRelease(ctx context.Context) {
 }
 
 // confineSharers writes the shared CPUs to the cpusets that limit the sandboxes and the shared
-// containers (see the method sharers), and sends the shared CPUs to systemd. If it cannot write one
-// cpuset, it continues with the other cpusets. The parameter `why` is Shrink if CPUs become
-// exclusive, and Grow if released CPUs become shared. With Grow, confineSharers does not wait for
+// containers (see the method sharers). If it cannot write one cpuset, it continues with the other
+// cpusets. The parameter `why` is Shrink if CPUs become exclusive, and Grow if released CPUs become
+// shared. With Grow, confineSharers also sends the shared CPUs to systemd, but does not wait for
 // systemd. If systemd does a daemon-reload before it knows the new CPUs, it writes the old CPUs to
 // the cgroups. All of the old CPUs are still shared, so no shared container runs on exclusive CPUs.
-// confineSharers returns new specs for the shared containers without a cgroup, which have not
-// started or have ended. Callers hold n.mu.
+// In all other cases, the caller must call persist. confineSharers returns new specs for the shared
+// containers without a cgroup, which have not started or have ended. Callers hold n.mu.
 func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.Spec, err error) {
 	shared, start := n.shared(), n.env.Now()
 	written := 0
@@ -189,8 +202,6 @@ func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.S
 	n.mu.unconfined = len(errs) > 0
 	if why == Grow {
 		n.env.Cgroups.PersistLater()
-	} else if err := n.persist(ctx); err != nil {
-		errs = append(errs, err)
 	}
 	n.env.Observer.Wrote(why, written, n.env.Now().Sub(start))
 	return absent, errors.Join(errs...)

@@ -83,7 +83,16 @@ func (n *Node) start(ctx context.Context, c workload.Container) error {
 	defer n.mu.Unlock()
 	d := n.decide(c)
 	bySpec := !c.Resources.CPUs.Empty() && c.Resources.CPUs.SubsetOf(d.CPUs)
-	err := n.confine(ctx, c, d, bySpec)
+	err := n.confine(ctx, c, d)
+	switch {
+	case err != nil:
+	case !d.Exclusive:
+		n.env.Cgroups.PersistLater()
+	case bySpec:
+		n.tryPersist(ctx) // the container runtime has already sent the CPUs of the spec to systemd
+	default:
+		err = n.persist(ctx) // otherwise a daemon-reload of systemd could put the container on the CPUs of its spec
+	}
 	if err != nil && !d.Exclusive && n.limits(n.qosCgroup(c.Sandbox)) {
 		logr.FromContextOrDiscard(ctx).Info("the container starts on the CPUs of the cgroup of its QoS class", "container", c.String(), "err", err.Error())
 		return nil
@@ -193,12 +202,14 @@ func (n *Node) holds(c workload.Container) bool {
 
 // assert writes the CPUs of a container to its cgroup. The container may already be running. assert
 // returns no error for a container without a cgroup. Such a container has ended or has not started,
-// and Start writes the CPUs of a container that has not started. Callers hold n.mu.
+// and Start writes the CPUs of a container that has not started. assert does not wait for systemd: a
+// caller that must be sure that no daemon-reload reverts the CPUs calls persist next. Callers hold n.mu.
 func (n *Node) assert(ctx context.Context, c workload.Container, d workload.Decision) error {
-	err := n.confine(ctx, c, d, false)
+	err := n.confine(ctx, c, d)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	n.env.Cgroups.PersistLater()
 	return confineRefusal(c, d, err)
 }
 
@@ -206,15 +217,11 @@ func (n *Node) assert(ctx context.Context, c workload.Container, d workload.Deci
 // container, confine writes them to that cgroup instead. The error for a container without a cgroup
 // is fs.ErrNotExist. If the container is exclusive, confine also removes the CFS quota of its cgroup.
 // The cgroup has a quota if the container ran on shared CPUs before, or if the container runtime
-// created or resized it without an answer of the agent. confine then sends the CPUs to systemd, and
-// returns an error if that fails. But if the parameter `bySpec` is true, it ignores this error: the
-// CPUs are then in the container's spec, so the container runtime has already sent them to systemd.
+// created or resized it without an answer of the agent.
 //
-// For a shared container, which has no exclusive CPUs to protect, confine does not wait for systemd.
-// The kernel already limits the container to its CPUs, and the agent creates no exclusive container
-// until systemd has the CPUs of all shared containers. If confine waited, then all hooks would have
-// to wait for a slow systemd, one after another, because callers hold n.mu.
-func (n *Node) confine(ctx context.Context, c workload.Container, d workload.Decision, bySpec bool) error {
+// confine does not send the CPUs to systemd. The callers decide whether they must wait for systemd,
+// because all hooks have to wait with them, one after another: callers hold n.mu.
+func (n *Node) confine(ctx context.Context, c workload.Container, d workload.Decision) error {
 	start, target := n.env.Now(), c.Cgroup
 	if !d.Exclusive {
 		target = cmp.Or(n.qosCgroup(c.Sandbox), c.Cgroup)
@@ -230,21 +237,11 @@ func (n *Node) confine(ctx context.Context, c workload.Container, d workload.Dec
 	if target != c.Cgroup && !c.Resources.CPUs.Empty() { // the container runtime writes the CPUs of the spec to the cgroup at the start and at each resize
 		n.widen(ctx, target, sharerOf(c))
 	}
-	defer func() { n.env.Observer.Wrote(Assert, 1, n.env.Now().Sub(start)) }()
-	if !d.Exclusive {
-		n.env.Cgroups.PersistLater()
-		return nil
-	}
-	err := n.persist(ctx)
-	if err != nil && bySpec {
-		logr.FromContextOrDiscard(ctx).Info("systemd does not have the CPUs of all containers yet; retrying", "err", err.Error())
-		return nil
-	}
-	return err
+	n.env.Observer.Wrote(Assert, 1, n.env.Now().Sub(start))
+	return nil
 }
 
-// confineRefusal converts an error of confine to a refusal. If err has the type notPersisted, the result
-// has this type, too. If err is nil, it returns nil.
+// confineRefusal converts an error of confine or persist to a refusal. If err is nil, it returns nil.
 func confineRefusal(c workload.Container, d workload.Decision, err error) error {
 	if err == nil {
 		return nil
@@ -253,11 +250,7 @@ func confineRefusal(c workload.Container, d workload.Decision, err error) error 
 	if errors.Is(err, workload.ErrPartition) {
 		reason = IsolationFailed
 	}
-	refusal := refuse(reason, "container %q cannot be put on CPUs %s: %s", c.Name, d.CPUs, err)
-	if errors.As(err, new(notPersisted)) {
-		return notPersisted{refusal}
-	}
-	return refusal
+	return refuse(reason, "container %q cannot be put on CPUs %s: %s", c.Name, d.CPUs, err)
 }
 
 // liftQuotaForGood removes the CFS quota of a pod's cgroup. It removes the quota in systemd, too,

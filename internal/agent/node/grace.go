@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"time"
 
@@ -61,13 +62,19 @@ func (n *Node) finishResizes(ctx context.Context) {
 
 // isOff makes sure that a pod's exclusive containers no longer run on CPUs that they gave back. It
 // writes the cpusets of these containers again, because another program may have changed them. It
-// reports whether it could write all of them.
+// reports whether it could write all of them, and systemd has applied the changes.
 func (n *Node) isOff(ctx context.Context, h Held) bool {
-	err := n.pin(ctx, h.Pod.UID, "")
-	if err != nil {
-		logr.FromContextOrDiscard(ctx).Error(err, "CPUs that a container gave back are not shared yet; retrying", "pod", h.Pod.String())
+	err := n.pinForGood(ctx, h.Pod.UID, "")
+	log := logr.FromContextOrDiscard(ctx).WithValues("pod", h.Pod.String())
+	switch {
+	case err == nil:
+		return true
+	case errors.As(err, new(notPersisted)):
+		log.V(2).Info("CPUs that a container gave back are not shared until systemd answers", "err", err.Error())
+	default:
+		log.Error(err, "CPUs that a container gave back are not shared yet; retrying")
 	}
-	return err == nil
+	return false
 }
 
 // assertResized writes the CPUs of those shared containers again whose resize the container runtime

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/numalet/numalet/api/v1alpha1"
@@ -76,18 +75,13 @@ func (n *Node) notePartlyIsolated(s workload.Sandbox) {
 
 // assertPartitions checks the cgroup of each container that requests isolation, and makes it a
 // partition again if it no longer is one. A partition is a cgroup whose CPUs no other cgroup can
-// use. The kernel can end a partition, for example when all of its CPUs go offline. If only systemd does
-// not know the container's CPUs yet, the cgroup is a partition, so assertPartitions reports nothing.
+// use. The kernel can end a partition, for example when all of its CPUs go offline.
 func (n *Node) assertPartitions(ctx context.Context) {
 	defer n.lockInBackground()()
 	for _, p := range n.mu.pods {
 		for _, c := range p.containers {
-			d := n.decide(c)
-			if d.Partition == workload.NoPartition {
-				continue
-			}
-			if err := n.assert(ctx, c, d); !errors.As(err, new(notPersisted)) {
-				_ = n.reportRefusal(ctx, c, err, notIsolated) // the returned error would make an operation of the container runtime fail, but no operation is in progress
+			if d := n.decide(c); d.Partition != workload.NoPartition {
+				_ = n.reportRefusal(ctx, c, n.assert(ctx, c, d), notIsolated) // the returned error would make an operation of the container runtime fail, but no operation is in progress
 			}
 		}
 	}

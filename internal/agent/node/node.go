@@ -43,14 +43,15 @@ type Node struct {
 		// value is the earliest time at which these CPUs may become shared.
 		leave map[string]time.Time
 		// withheld has the CPUs that pods did not get because systemd did not apply all changes
-		// before the hook's deadline, by UID of the pod.
+		// in time, by UID of the pod.
 		withheld map[string]withheld
 		// awaited has the UIDs of pods with running containers of which the agent cannot tell whether
 		// they get exclusive CPUs until it knows the pod (see adopt).
 		awaited map[string]bool
-		// persistUntil is the time until which background work that holds the mutex may wait for
-		// systemd. It is zero while a hook holds the mutex, because a hook has its own deadline.
-		persistUntil time.Time
+		// background is true while work holds the mutex that no deadline of a hook limits (see
+		// lockInBackground). Then patience says how long this work may wait for systemd.
+		background bool
+		patience   patience
 		// unconfined is true if the last write of the shared CPUs failed for the cgroup of any
 		// sandbox or shared container.
 		unconfined bool

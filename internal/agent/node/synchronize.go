@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -80,6 +81,9 @@ func (n *Node) Synced() bool {
 //  7. write the cpusets of the exclusive containers, and remove the CFS quotas of these containers and
 //     of their pods
 //
+// After each of the steps 6 and 7, reconcile waits for systemd, so that a daemon-reload does not revert
+// what it has written. But it does not wait for long (see lockInBackground).
+//
 // If a step fails, reconcile reports or logs the failure and continues, because the agent must
 // start in any case. Callers hold n.mu.
 func (n *Node) reconcile(ctx context.Context) {
@@ -103,7 +107,7 @@ func (n *Node) reconcile(ctx context.Context) {
 	}
 	n.replaceOffline(ctx)
 	for _, c := range n.running() {
-		if err := n.followSpec(ctx, c); err != nil {
+		if err := n.followSpec(ctx, c); err != nil && !errors.As(err, new(notPersisted)) { // if systemd was only late, the method `sweep` usually completes the resize
 			_ = n.reportRefusal(ctx, c, err, keepsSize)
 		}
 	}
@@ -113,12 +117,14 @@ func (n *Node) reconcile(ctx context.Context) {
 	if _, err := n.confineSharers(ctx, Assert); err != nil {
 		log.Error(err, "some shared containers may run on exclusive CPUs; retrying; exclusive containers do not start until this is repaired")
 	}
+	n.tryPersist(ctx)
 	n.mu.narrow = true
 	n.widenSharers(ctx)
 	n.liftQuotas(ctx)
 	for uid := range n.mu.pods {
 		n.assertPod(ctx, uid)
 	}
+	n.tryPersist(ctx)
 	if err := n.isolate(ctx); err != nil {
 		log.Error(err, "interrupts may reach isolated CPUs; retrying")
 	}

@@ -22,7 +22,8 @@ import (
 // daemon-reload of systemd reverts all other values.
 type systemd struct {
 	acknowledged, pending map[string]string // values by cgroup; the key of a quota is the cgroup and the word "quota"
-	rounds                int               // how often a hook waited for systemd
+	calls                 int               // how often the agent called Persist
+	rounds                int               // how often it had to wait then, because changes were pending
 	down                  bool              // systemd does not answer
 	slow                  bool              // systemd answers only after the deadline of every hook
 	hangs                 bool              // systemd does not answer, and a call of it fails only at its deadline
@@ -153,9 +154,8 @@ func TestHangingSystemd(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before     []string // script commands before systemd hangs
 		background func(*script)
-		events     []string // events of the background work
-		exclusive  string   // the exclusive CPUs after the background work
-		completed  string   // the exclusive CPUs when systemd has answered again
+		exclusive  string // the exclusive CPUs after the background work
+		completed  string // the exclusive CPUs when systemd has answered again
 	}{
 		"the runtime lists its containers": {
 			before:     []string{"pod a policy=single main:2 other:1", "run a"},
@@ -175,7 +175,6 @@ func TestHangingSystemd(t *testing.T) {
 		"a container was resized while the agent was away": {
 			before:     []string{"pod a policy=single main:2", "run a", "agent kill", "resize a/main 3"},
 			background: (*script).synchronize,
-			events:     []string{"ns/a NumaletRefused"},
 			exclusive:  "1,9", completed: "1,8-9",
 		},
 	} {
@@ -203,13 +202,8 @@ func TestHangingSystemd(t *testing.T) {
 					t.Error("a hook would still wait for the lock of the node")
 				}
 				<-ended
-				var events []string
-				for _, e := range s.events {
-					reason, _, _ := strings.Cut(e, ":")
-					events = append(events, reason)
-				}
-				if diff := cmp.Diff(tc.events, events); diff != "" {
-					t.Errorf("events (-want +got):\n%s", diff)
+				if len(s.events) > 0 {
+					t.Errorf("events while systemd hangs: %v", s.events)
 				}
 				if got := s.node.View().Exclusive.String(); got != tc.exclusive {
 					t.Errorf("exclusive CPUs while systemd hangs: %s, want %s", got, tc.exclusive)
@@ -225,6 +219,72 @@ func TestHangingSystemd(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestHooksGetTheLock checks how long a hook waits for the lock of the node while systemd does not
+// answer and Run works in the background all the time. The hook takes the lock three times, as Start
+// does.
+func TestHooksGetTheLock(t *testing.T) {
+	for name, commands := range map[string][]string{
+		"a container has given CPUs back":                  {"run a", "resize a/main 1"},
+		"a container was resized while the agent was away": {"run a", "agent kill", "resize a/main 3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScript(t, &scenario.Answer{})
+				s.play(append([]string{"agent start", "pod a policy=single main:2"}, commands...)...)
+				if s.node == nil {
+					if err := s.launchAgent(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				s.systemd.hangs, s.now = true, s.now+grace
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan error)
+				go func() {
+					s.synchronize()
+					ended <- s.node.Run(ctx)
+				}()
+				time.Sleep(time.Millisecond)
+				for range 100 {
+					start := time.Now()
+					for locked := 0; locked < 3; {
+						if s.node.mu.TryLock() { // Lock would stop the clock of package synctest
+							s.node.mu.Unlock()
+							locked++
+						} else {
+							time.Sleep(time.Millisecond)
+						}
+					}
+					if waited := time.Since(start); waited > 3*time.Second/2 {
+						t.Errorf("a hook waits for %v, want no more than 1.5 s", waited)
+					}
+					s.node.PodEnded("")
+					time.Sleep(100 * time.Millisecond)
+				}
+				cancel()
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// TestReconcileWaits checks that reconcile waits for systemd after it has moved the shared containers,
+// and again after it has moved the exclusive containers, here one that was created while the agent was
+// down.
+func TestReconcileWaits(t *testing.T) {
+	s := newScript(t, &scenario.Answer{})
+	s.play("agent start", "pod x main:500m", "run x", "agent kill", "pod a policy=single main:2", "sandbox a", "create a/main unpinned", "start a/main")
+	before := s.systemd.calls
+	s.play("agent start")
+	if got := s.systemd.calls - before; got != 2 {
+		t.Errorf("reconcile waited for systemd %d times, want 2", got)
+	}
+	if len(s.overlaps) > 0 {
+		t.Error(s.overlaps)
 	}
 }
 

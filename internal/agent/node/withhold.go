@@ -11,7 +11,7 @@ import (
 )
 
 // giveBackAfter is how long shared containers stay off CPUs that a pod did not get because systemd
-// did not apply all changes before the hook's deadline. The kubelet tries again 10 to 15 s after a
+// did not apply all changes in time. The kubelet tries again 10 to 15 s after a
 // failure.
 const giveBackAfter = 30 * time.Second
 
@@ -31,13 +31,15 @@ type withheld struct {
 }
 
 // withhold keeps shared containers off the given CPUs for the time giveBackAfter. The pod with this
-// UID did not get these CPUs, because systemd did not apply all changes before the hook's deadline.
+// UID did not get these CPUs, because systemd did not apply all changes in time.
 // If other CPUs are withheld because of an earlier attempt of the pod, withhold gives these back.
 // Callers hold n.mu.
 func (n *Node) withhold(ctx context.Context, uid string, cpus cpuset.Set) {
 	earlier := n.mu.withheld[uid].cpus
+	if len(n.mu.withheld) == 0 { // otherwise Run already calls Sweep again and again
+		n.wake()
+	}
 	n.mu.withheld[uid] = withheld{cpus, n.env.Now().Add(giveBackAfter)}
-	n.wake()
 	if !earlier.SubsetOf(cpus) {
 		n.finishRelease(ctx)
 		return

@@ -268,6 +268,7 @@ func (w *world) LiftQuota(_ context.Context, path string) error {
 }
 
 func (w *world) Persist(ctx context.Context) error {
+	w.systemd.calls++
 	if w.systemd.hangs {
 		return w.systemd.hang(ctx)
 	}
