@@ -175,8 +175,9 @@ func (c *Cgroups) check(target string, at location, decision workload.Decision) 
 // has applied it. Until Persist has returned nil, a daemon-reload may revert what Confine wrote,
 // and systemd may still apply an older value that an interrupted call of Persist sent. So until
 // then, no container may start on CPUs that were taken from other containers. After a failure, the
-// next call of Persist sends again what failed. Concurrent calls run one after another. If the
-// kubelet uses the cgroupfs driver, Persist sends nothing.
+// next call of Persist sends again what failed. Concurrent calls run one after another. If systemd does
+// not answer, Persist returns only at the deadline of ctx, so ctx must have one. If the kubelet uses the
+// cgroupfs driver, Persist sends nothing.
 func (c *Cgroups) Persist(ctx context.Context) error { return c.units.persist(ctx) }
 
 // PersistLater requests a call of Retry, through the channel Due. It does not wait for systemd.

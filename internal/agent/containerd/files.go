@@ -175,7 +175,7 @@ type place struct {
 type journal struct {
 	Phase   phase  `json:"phase"`
 	Attempt string `json:"attempt"`          // the UID of the pod that began the installation
-	Boot    string `json:"boot"`             // the kernel's ID of the boot in which the installation began
+	Boot    string `json:"boot"`             // the kernel's ID of the last boot in which the configuration was installed or was still there
 	Reason  string `json:"reason,omitempty"` // why the installation failed
 	MadeDir bool   `json:"madeDir"`          // the directory of drop-in files did not exist before the installation
 	Place   place  `json:"place"`            // where containerd is; needed if containerd no longer runs

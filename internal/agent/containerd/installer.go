@@ -224,7 +224,7 @@ func (i *Installer) begin(ctx context.Context, at place, j journal) error {
 	case before.Requires() && (!own || j.Phase == installed):
 		// The administrator or an earlier pod made containerd require the agent. Pods may have lost
 		// the annotation since, for example by an upgrade of the control plane.
-		return errors.Join(i.Serves(ctx), i.Tolerated(ctx))
+		return errors.Join(i.survived(j), i.Serves(ctx), i.Tolerated(ctx))
 	case j.Phase == installed && j.Attempt == i.Attempt && j.Boot == i.Boot:
 		// Another program, such as a configuration management tool, may write the old configuration
 		// again and again, and each installation restarts containerd. So each pod installs once. But
@@ -250,6 +250,16 @@ func (i *Installer) begin(ctx context.Context, at place, j journal) error {
 		return err
 	}
 	return i.restart(ctx, at, j)
+}
+
+// survived notes in the journal that the installed configuration still exists in this boot of the node.
+// If it is lost later in this boot, the boot is not the reason.
+func (i *Installer) survived(j journal) error {
+	if j.Phase != installed || j.Boot == i.Boot {
+		return nil
+	}
+	j.Boot = i.Boot
+	return i.files.save(j)
 }
 
 // write lets containerd check the new configuration, and then writes the files of this

@@ -561,6 +561,14 @@ func TestLostChangeAfterReboot(t *testing.T) {
 		}
 		n.put(main, "version = 3\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n")
 	}
+	n.boot = "4" // the change survives this boot
+	if err := n.install("pod"); err != nil || n.restarts != 3 {
+		t.Errorf("error %v, %d restarts", err, n.restarts)
+	}
+	n.put(main, "version = 3\n")
+	if err := n.install("pod"); err == nil || n.restarts != 3 {
+		t.Errorf("changed after the boot: error %v, %d restarts", err, n.restarts)
+	}
 }
 
 // TestLostJournal deletes the journal of an installation. The next Install cannot know whether the

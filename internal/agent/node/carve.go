@@ -78,7 +78,10 @@ func (n *Node) pinForGood(ctx context.Context, uid, but string) error {
 	if err := n.pin(ctx, uid, but); err != nil {
 		return err
 	}
-	return n.persist(ctx)
+	if err := n.persist(ctx); err != nil {
+		return notPersisted{refuse(CgroupFailed, "systemd does not know yet on which CPUs other containers of the pod run: %s", err)}
+	}
+	return nil
 }
 
 // pin writes the CPUs of a pod's exclusive containers to their cgroups, except for the container with
@@ -123,10 +126,11 @@ func (n *Node) clear(ctx context.Context, s workload.Sandbox) ([]workload.Spec, 
 	}
 	specs, err := n.confineSharers(ctx, Shrink)
 	if err != nil {
-		return nil, notCleared(err)
-	}
-	if err := n.persist(ctx); err != nil {
-		return nil, notPersisted{notCleared(err)}
+		refusal := refuse(CgroupFailed, "cannot move shared containers off the CPUs for the pod: %s", err)
+		if errors.As(err, new(notPersisted)) {
+			return nil, notPersisted{refusal}
+		}
+		return nil, refusal
 	}
 	// If interrupts cannot be moved, only the containers of pods that request isolation are
 	// refused. Other containers start anyway.
@@ -137,10 +141,6 @@ func (n *Node) clear(ctx context.Context, s workload.Sandbox) ([]workload.Spec, 
 		logr.FromContextOrDiscard(ctx).Error(err, "interrupts may reach isolated CPUs of other pods; retrying")
 	}
 	return specs, nil
-}
-
-func notCleared(why error) error {
-	return refuse(CgroupFailed, "cannot move shared containers off the CPUs for the pod: %s", why)
 }
 
 // reserve grants the CPUs that the container's pod requests. If each container of the pod has a
@@ -179,10 +179,10 @@ func (n *Node) isolateAfterRelease(ctx context.Context) {
 // confineSharers writes the shared CPUs to the cpusets that limit the sandboxes and the shared
 // containers (see the method sharers). If it cannot write one cpuset, it continues with the other
 // cpusets. The parameter `why` is Shrink if CPUs become exclusive, and Grow if released CPUs become
-// shared. With Grow, confineSharers also sends the shared CPUs to systemd, but does not wait for
-// systemd. If systemd does a daemon-reload before it knows the new CPUs, it writes the old CPUs to
+// shared. With Shrink, confineSharers waits until systemd has the shared CPUs, too. With Grow, it does
+// not wait. If systemd does a daemon-reload before it knows the new CPUs, it writes the old CPUs to
 // the cgroups. All of the old CPUs are still shared, so no shared container runs on exclusive CPUs.
-// In all other cases, the caller must call persist. confineSharers returns new specs for the shared
+// With Assert, the caller must call persist. confineSharers returns new specs for the shared
 // containers without a cgroup, which have not started or have ended. Callers hold n.mu.
 func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.Spec, err error) {
 	shared, start := n.shared(), n.env.Now()
@@ -200,8 +200,11 @@ func (n *Node) confineSharers(ctx context.Context, why Why) (absent []workload.S
 		}
 	}
 	n.mu.unconfined = len(errs) > 0
-	if why == Grow {
+	switch why {
+	case Grow:
 		n.env.Cgroups.PersistLater()
+	case Shrink:
+		errs = append(errs, n.persist(ctx))
 	}
 	n.env.Observer.Wrote(why, written, n.env.Now().Sub(start))
 	return absent, errors.Join(errs...)

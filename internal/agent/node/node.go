@@ -49,9 +49,11 @@ type Node struct {
 		// they get exclusive CPUs until it knows the pod (see adopt).
 		awaited map[string]bool
 		// background is true while work holds the mutex that no deadline of a hook limits (see
-		// lockInBackground). Then patience says how long this work may wait for systemd.
+		// lockInBackground). patience is how long such work may still wait for systemd, as of the
+		// time `patient`.
 		background bool
-		patience   patience
+		patience   time.Duration
+		patient    time.Time
 		// unconfined is true if the last write of the shared CPUs failed for the cgroup of any
 		// sandbox or shared container.
 		unconfined bool

@@ -8,12 +8,13 @@ import (
 )
 
 // backgroundWait is how long background work waits for systemd at most while it holds n.mu, in total and
-// not for each call. After it has waited so long, it does not wait again until backgroundPause has
-// passed. All hooks wait meanwhile. If a hook takes longer than the container runtime's timeout (2 s by
-// default), the runtime drops the connection of the agent, and then no container can be created.
+// not for each call. All hooks wait meanwhile. If a hook takes longer than the container runtime's
+// timeout (2 s by default), the runtime drops the connection of the agent, and then no container can be
+// created. After it has waited, background work gets a part of the time back that has passed since:
+// one backgroundShare-th. It does not wait again until it has half of backgroundWait.
 const (
 	backgroundWait  = time.Second
-	backgroundPause = 5 * time.Second
+	backgroundShare = 5
 )
 
 // notPersisted is an error that was caused by an error of Cgroups.Persist. It means that systemd
@@ -23,21 +24,14 @@ type notPersisted struct{ error }
 
 func (e notPersisted) Unwrap() error { return e.error }
 
-// patience is how long background work may still wait for systemd.
-type patience struct {
-	left   time.Duration
-	waited time.Time // when background work waited last
-}
-
 // lockInBackground locks n.mu for work that no deadline of a hook limits. Until the caller calls
-// `unlock`, the method `persist` waits no longer than n.mu.patience says. The work must go on without
-// the answer of systemd.
+// `unlock`, the method `persist` waits for no longer than backgroundWait allows. The work must go on
+// without the answer of systemd.
 func (n *Node) lockInBackground() (unlock func()) {
 	n.mu.Lock()
-	n.mu.background = true
-	if time.Since(n.mu.patience.waited) >= backgroundPause {
-		n.mu.patience.left = backgroundWait
-	}
+	now := time.Now()
+	n.mu.patience = min(backgroundWait, n.mu.patience+now.Sub(n.mu.patient)/backgroundShare)
+	n.mu.background, n.mu.patient = true, now
 	return func() {
 		n.mu.background = false
 		n.mu.Unlock()
@@ -49,23 +43,20 @@ func (n *Node) lockInBackground() (unlock func()) {
 // fails, it returns an error of the type notPersisted. Callers hold n.mu.
 func (n *Node) persist(ctx context.Context) error {
 	if n.mu.background {
-		limited, cancel := context.WithTimeout(ctx, n.mu.patience.left)
+		wait := n.mu.patience
+		if wait < backgroundWait/2 {
+			wait = 0
+		}
+		limited, cancel := context.WithTimeout(ctx, wait)
 		defer cancel()
-		defer n.mu.patience.spend(time.Now())
+		start := time.Now()
+		defer func() { n.mu.patience -= time.Since(start) }()
 		ctx = limited
 	}
 	if err := n.env.Cgroups.Persist(ctx); err != nil {
 		return notPersisted{err}
 	}
 	return nil
-}
-
-// spend reduces p.left by the time since `start`.
-func (p *patience) spend(start time.Time) {
-	if p.left > 0 {
-		p.waited = time.Now()
-		p.left -= p.waited.Sub(start)
-	}
 }
 
 // tryPersist does what persist does, for callers that need not know whether systemd has applied the

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -107,7 +106,7 @@ func (n *Node) reconcile(ctx context.Context) {
 	}
 	n.replaceOffline(ctx)
 	for _, c := range n.running() {
-		if err := n.followSpec(ctx, c); err != nil && !errors.As(err, new(notPersisted)) { // if systemd was only late, the method `sweep` usually completes the resize
+		if err := n.followSpec(ctx, c); err != nil {
 			_ = n.reportRefusal(ctx, c, err, keepsSize)
 		}
 	}

@@ -28,6 +28,7 @@ type systemd struct {
 	slow                  bool              // systemd answers only after the deadline of every hook
 	hangs                 bool              // systemd does not answer, and a call of it fails only at its deadline
 	limit                 int               // if not 0, systemd changes at most this many units until the deadline of a call passes
+	failAt                int               // the number of the call of Persist that fails; 0 for none
 	waits                 []string          // for each call to a slow systemd: how long the caller waits
 }
 
@@ -67,15 +68,14 @@ func (s *systemd) applySome() error {
 func (s *systemd) wait(ctx context.Context) error {
 	if _, limited := ctx.Deadline(); !limited {
 		s.waits = append(s.waits, "without a deadline")
-		return errors.New("the deadline of package cgroup has passed")
+		return errors.New("the caller would wait without a limit")
 	}
 	s.waits = append(s.waits, "until the deadline of the hook")
 	<-ctx.Done()
 	return ctx.Err()
 }
 
-// hang returns when ctx has ended, or after the minute that package cgroup waits for an answer of
-// systemd.
+// hang returns when ctx has ended, or after a minute if ctx does not end.
 func (s *systemd) hang(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -154,8 +154,9 @@ func TestHangingSystemd(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before     []string // script commands before systemd hangs
 		background func(*script)
-		exclusive  string // the exclusive CPUs after the background work
-		completed  string // the exclusive CPUs when systemd has answered again
+		events     []string // events of the background work
+		exclusive  string   // the exclusive CPUs after the background work
+		completed  string   // the exclusive CPUs when systemd has answered again
 	}{
 		"the runtime lists its containers": {
 			before:     []string{"pod a policy=single main:2 other:1", "run a"},
@@ -175,6 +176,7 @@ func TestHangingSystemd(t *testing.T) {
 		"a container was resized while the agent was away": {
 			before:     []string{"pod a policy=single main:2", "run a", "agent kill", "resize a/main 3"},
 			background: (*script).synchronize,
+			events:     []string{"ns/a NumaletRefused"},
 			exclusive:  "1,9", completed: "1,8-9",
 		},
 	} {
@@ -202,8 +204,13 @@ func TestHangingSystemd(t *testing.T) {
 					t.Error("a hook would still wait for the lock of the node")
 				}
 				<-ended
-				if len(s.events) > 0 {
-					t.Errorf("events while systemd hangs: %v", s.events)
+				var events []string
+				for _, e := range s.events {
+					reason, _, _ := strings.Cut(e, ":")
+					events = append(events, reason)
+				}
+				if diff := cmp.Diff(tc.events, events); diff != "" {
+					t.Errorf("events (-want +got):\n%s", diff)
 				}
 				if got := s.node.View().Exclusive.String(); got != tc.exclusive {
 					t.Errorf("exclusive CPUs while systemd hangs: %s, want %s", got, tc.exclusive)
@@ -278,13 +285,32 @@ func TestHooksGetTheLock(t *testing.T) {
 func TestReconcileWaits(t *testing.T) {
 	s := newScript(t, &scenario.Answer{})
 	s.play("agent start", "pod x main:500m", "run x", "agent kill", "pod a policy=single main:2", "sandbox a", "create a/main unpinned", "start a/main")
-	before := s.systemd.calls
+	calls, rounds := s.systemd.calls, s.systemd.rounds
 	s.play("agent start")
-	if got := s.systemd.calls - before; got != 2 {
-		t.Errorf("reconcile waited for systemd %d times, want 2", got)
+	if got := s.systemd.calls - calls; got != 2 {
+		t.Errorf("reconcile called Persist %d times, want 2", got)
+	}
+	// The fake PersistLater sends everything at once. reconcile calls it for the exclusive containers,
+	// so a change can be pending only in a call of Persist before that.
+	if got := s.systemd.rounds - rounds; got != 1 {
+		t.Errorf("%d calls of Persist came before the exclusive containers were moved, want 1", got)
 	}
 	if len(s.overlaps) > 0 {
 		t.Error(s.overlaps)
+	}
+}
+
+// TestLateForSiblings checks a pod whose container b starts while its container a runs on the shared
+// CPUs. If systemd does not learn in time that a moves to its own CPUs, b is refused, and the kubelet
+// tries again.
+func TestLateForSiblings(t *testing.T) {
+	s := newScript(t, &scenario.Answer{})
+	s.play("pod p policy=single isolation=full a:2 b:2", "run p unpinned", "break irqbalance", "agent start", "repair irqbalance", "exit p/b")
+	s.events, s.systemd.failAt = nil, s.systemd.calls+2 // the first call is for the shared containers
+	s.play("run p/b")
+	want := []string{"ns/p NumaletRefused: systemd does not know yet on which CPUs other containers of the pod run: systemd is late; the kubelet will try again"}
+	if diff := cmp.Diff(want, s.events); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }
 

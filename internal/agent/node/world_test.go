@@ -268,7 +268,9 @@ func (w *world) LiftQuota(_ context.Context, path string) error {
 }
 
 func (w *world) Persist(ctx context.Context) error {
-	w.systemd.calls++
+	if w.systemd.calls++; w.systemd.calls == w.systemd.failAt {
+		return errors.New("systemd is late")
+	}
 	if w.systemd.hangs {
 		return w.systemd.hang(ctx)
 	}

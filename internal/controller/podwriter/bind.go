@@ -35,17 +35,14 @@ type BinderOptions struct {
 }
 
 // Binder binds pods to nodes. Several goroutines may use a Binder at the same time.
-type Binder struct {
-	options  BinderOptions
-	detached chan struct{} // has an element for each call of Bind that called `detach` and has not returned
-}
+type Binder struct{ options BinderOptions }
 
 // NewBinder returns a Binder.
 func NewBinder(o BinderOptions) *Binder {
 	if o.Sleep == nil {
 		o.Sleep = time.Sleep
 	}
-	return &Binder{o, make(chan struct{}, maxDetached)}
+	return &Binder{o}
 }
 
 const (
@@ -56,9 +53,6 @@ const (
 	// minDelay is the time between the first two requests for a pod. The time doubles with each
 	// request, up to maxDelay.
 	minDelay, maxDelay = 50 * time.Millisecond, 5 * time.Second
-	// maxDetached limits how many calls of Bind run at the same time after they called `detach`.
-	// Without a limit, an API server that does not answer would get more and more requests.
-	maxDetached = 1024
 )
 
 // Bind binds a pod as decided. If it returns an error and ctx is not done, the pod is not bound to
@@ -75,8 +69,7 @@ const (
 //
 // Bind calls `detach` in two cases, so that the caller need not wait for this pod: after maxTries
 // tries without an answer, and before it calls Resolve. The answer may never come, for example if
-// an admission webhook for one namespace does not answer. If maxDetached other calls have called
-// `detach` and have not returned, Bind does not call it. If the fence closes after the first
+// an admission webhook for one namespace does not answer. If the fence closes after the first
 // request, Bind does not give up, because this process may become the leader again, for example
 // after it was frozen for a while. An error would tell the caller that the pod is not bound,
 // although the first request may have bound it. So Bind keeps trying, and the pod keeps its
@@ -89,8 +82,6 @@ func (b *Binder) Bind(ctx context.Context, decision sched.Decision, detach func(
 	if err := b.options.Limit.Wait(ctx); err != nil {
 		return fmt.Errorf("bind pod %s to node %q: wait for the rate limit: %w", decision.Pod, decision.At.Node, err)
 	}
-	detachOnce, end := b.limited(detach)
-	defer end()
 	delay, unanswered := minDelay, false
 	for try := 1; ; try++ {
 		closed, answer := b.tryFenced(ctx, decision, binding)
@@ -104,7 +95,7 @@ func (b *Binder) Bind(ctx context.Context, decision sched.Decision, detach func(
 			// The error is the answer to the last request only. If an earlier request had no answer,
 			// this earlier request may still take effect. After a server error, the last request may
 			// still take effect, too.
-			detachOnce()
+			detach()
 			if b.Resolve(ctx, decision) == nil {
 				return nil
 			}
@@ -116,35 +107,12 @@ func (b *Binder) Bind(ctx context.Context, decision sched.Decision, detach func(
 			return fmt.Errorf("bind pod %s to node %q: %w", decision.Pod, decision.At.Node, errors.Join(closed, err))
 		case try == maxTries:
 			logr.FromContextOrDiscard(ctx).Error(err, "a Binding has no certain outcome yet; it is sent again until it has", "pod", decision.Pod.String(), "node", decision.At.Node)
-			detachOnce()
+			detach()
 		}
 		unanswered = true
 		b.options.Sleep(delay)
 		delay = min(2*delay, maxDelay)
 	}
-}
-
-// limited returns a function that calls `detach` once, unless maxDetached calls of Bind have called
-// theirs. The caller must call `end` when it returns.
-func (b *Binder) limited(detach func()) (detachOnce, end func()) {
-	detached := false
-	detachOnce = func() {
-		if detached {
-			return
-		}
-		select {
-		case b.detached <- struct{}{}:
-			detached = true
-			detach()
-		default:
-		}
-	}
-	end = func() {
-		if detached {
-			<-b.detached
-		}
-	}
-	return detachOnce, end
 }
 
 // Resolve finds out whether a pod is bound as decided. It returns nil if the pod is bound to the

@@ -209,31 +209,6 @@ func TestDetach(t *testing.T) {
 	}
 }
 
-// TestDetachLimit checks that Bind does not call `detach` if maxDetached other calls have called it,
-// and that a call that has returned does not count.
-func TestDetachLimit(t *testing.T) {
-	late := apierrors.NewTimeoutError("too long", 0)
-	for name, tc := range map[string]struct{ others, want int }{
-		"one below the limit": {maxDetached - 1, 1},
-		"at the limit":        {maxDetached, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			server := newServer(false, late, late, late, late, nil)
-			binder := server.binder(open)
-			for range tc.others {
-				binder.detached <- struct{}{}
-			}
-			detached := 0
-			if err := binder.Bind(t.Context(), decision(), func() { detached++ }); err != nil || detached != tc.want {
-				t.Errorf("Bind = %v, and called detach %d times, want %d", err, detached, tc.want)
-			}
-			if len(binder.detached) != tc.others {
-				t.Errorf("%d calls count as detached after Bind has returned, want %d", len(binder.detached), tc.others)
-			}
-		})
-	}
-}
-
 // TestBindSilence checks a Binding that gets no answer. After the first request, Bind must keep
 // trying until the process is told to end. It must then wait until the last request can no longer
 // take effect, and only then return. If BinderOptions.Fence returns errors for a while (the fence

@@ -85,9 +85,22 @@ func TestReportInGap(t *testing.T) {
 	}
 }
 
-// TestGapAfterDetach checks a Binding whose answer may never come. It must hold up reports only
-// until Bind calls the function `detach`, with which it tells its caller not to wait for this pod.
-func TestGapAfterDetach(t *testing.T) {
+// TestSlowBindings checks Bindings whose answers may never come. They must hold up reports only until
+// the first maxTries requests. By then, Bind tells its caller not to wait for this pod, unless too many
+// other Bindings have no answer.
+func TestSlowBindings(t *testing.T) {
+	for name, tc := range map[string]struct {
+		others int32
+		want   bool // whether Bind calls its argument `detach`
+	}{
+		"one below the limit": {maxUnanswered - 1, true},
+		"at the limit":        {maxUnanswered, false},
+	} {
+		t.Run(name, func(t *testing.T) { testSlowBinding(t, tc.others, tc.want) })
+	}
+}
+
+func testSlowBinding(t *testing.T, others int32, want bool) {
 	run(t, func(t *testing.T, w *world) {
 		var answers atomic.Bool
 		writer := Writer{
@@ -103,16 +116,23 @@ func TestGapAfterDetach(t *testing.T) {
 				Client: w.client, Limit: flowcontrol.NewFakeAlwaysRateLimiter(), Fence: open, Timeout: time.Minute,
 			}),
 		}
-		detached := make(chan bool)
+		writer.slow.n.Store(others)
+		var detached atomic.Bool
 		go func() {
-			_ = writer.Bind(t.Context(), sched.Decision{Pod: pod("b"), At: sched.Placement{Node: "n1"}}, func() { close(detached) })
+			_ = writer.Bind(t.Context(), sched.Decision{Pod: pod("b"), At: sched.Placement{Node: "n1"}}, func() { detached.Store(true) })
 		}()
-		<-detached
+		time.Sleep(time.Minute)
+		if detached.Load() != want {
+			t.Errorf("detached: %v, want %v", detached.Load(), want)
+		}
 		began := time.Now()
 		if w.gaps.wait(); time.Since(began) != 0 {
-			t.Errorf("a report waits for %s after the Binding was detached, want 0 s", time.Since(began))
+			t.Errorf("a report waits for %s, want 0 s", time.Since(began))
 		}
 		answers.Store(true)
 		time.Sleep(time.Hour)
+		if n := writer.slow.n.Load(); n != others {
+			t.Errorf("%d Bindings count after the answer, want %d", n, others)
+		}
 	})
 }

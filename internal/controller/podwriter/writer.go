@@ -22,6 +22,8 @@ type Writer struct {
 	Prepare func(ctx context.Context, d sched.Decision, detach func(), post func() error) error
 	Waited  func(uid string) (time.Duration, bool) // returns how long a pending pod has waited; false if the pod is not pending
 	Waits   prometheus.Observer                    // gets the waiting times of bound pods, in seconds
+
+	slow slowBindings
 }
 
 // Bind binds a pod as decided, and reports the outcome. It first drops reports about the pod that
@@ -30,18 +32,16 @@ type Writer struct {
 // node.
 func (w *Writer) Bind(ctx context.Context, decision sched.Decision, detach func()) error {
 	w.suppress(decision.Pod.UID)
-	end := w.gaps.begin()
+	end := w.gaps.begin() // also called when the Binding is detached: reports must not wait for it any longer, because the API server may never answer it
 	defer end()
-	detached := func() {
-		end() // reports must not wait any longer for this Binding, because the API server may never answer it
-		detach()
-	}
 	posted := false
 	post := func() error {
 		posted = true
-		return w.Binder.Bind(ctx, decision, detached)
+		limited, release := w.slow.limit(detach)
+		defer release()
+		return w.Binder.Bind(ctx, decision, func() { end(); limited() })
 	}
-	if err := w.prepare(ctx, decision, detached, post); err != nil {
+	if err := w.prepare(ctx, decision, func() { end(); detach() }, post); err != nil {
 		logr.FromContextOrDiscard(ctx).Error(err, "its node gets everything back, and the pod is pending again")
 		if !posted || isRefusal(err) {
 			w.failed(decision.Pod, err)

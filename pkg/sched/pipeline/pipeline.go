@@ -54,7 +54,8 @@ type Config struct {
 	Binders   int               // number of binders, each of which binds one pod at a time; less than 1 counts as 1
 	// Bind binds the pod of a decision to its node. An error means that the pod is not bound. If a
 	// call of Bind may take a long time, Bind calls `detach`. Another goroutine then binds the next
-	// decisions, so that the slow call delays no other pod.
+	// decisions, so that the slow call delays no other pod. Bind must limit how many slow calls send
+	// requests at the same time.
 	Bind   func(ctx context.Context, d sched.Decision, detach func()) error
 	Undone func(sched.Decision) // called after Bind has failed and Committer.Undo has reverted the decision: other pods may now fit the decision's node; may be nil
 	// Panicked is called after the pipeline has recovered a panic that a pod or a gang caused in a
