@@ -74,7 +74,37 @@ func (c *controller) elect(ctx context.Context) error {
 	if c.lease == nil {
 		return c.schedule(ctx)
 	}
-	return c.lease.Run(ctx, c.schedule)
+	return c.lease.Run(ctx, c.lead)
+}
+
+// stateTimeout limits how long a leader waits until its state of the nodes is complete. A replica that
+// cannot list all objects would otherwise keep the lease for ever, even if another replica could lead.
+// This happens if the replica has another release than the CRDs or the RBAC rules.
+const stateTimeout = 5 * time.Minute
+
+// lead schedules pods while this process holds the lease. It returns an error if the state of the nodes
+// is not complete after stateTimeout. Then the process ends and releases the lease.
+func (c *controller) lead(ctx context.Context) error {
+	waiting, cancel := context.WithTimeout(ctx, stateTimeout)
+	defer cancel()
+	if !c.complete(waiting) && ctx.Err() == nil {
+		return fmt.Errorf("the state of this leader is not complete after %s, so another replica must lead: %w", stateTimeout, c.listed())
+	}
+	return c.schedule(ctx)
+}
+
+// complete waits until all objects of the informers' initial lists have been handled. It returns false
+// if ctx is done before that.
+func (c *controller) complete(ctx context.Context) bool {
+	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) {
+		return false
+	}
+	for _, ok := range c.factory.WaitForCacheSync(ctx.Done()) {
+		if !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // watch runs the informers until ctx is done, except those of GPUGroups and Tenants (see
@@ -108,13 +138,8 @@ func (c *controller) watch(ctx context.Context) error {
 // complete. Otherwise CPUs that pods hold could appear free.
 func (c *controller) schedule(ctx context.Context) error {
 	c.log.Info("leading; waiting until the state is complete")
-	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) {
+	if !c.complete(ctx) {
 		return nil
-	}
-	for _, ok := range c.factory.WaitForCacheSync(ctx.Done()) {
-		if !ok {
-			return nil
-		}
 	}
 	if err := c.newest.CatchUp(ctx, c.clients.metadata, c.state.Holds); err != nil {
 		return err
