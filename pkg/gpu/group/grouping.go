@@ -14,6 +14,7 @@ import (
 type Grouping struct {
 	groups []Group // sorted by name
 	units  map[unitKey]unit
+	bound  map[string]bool // names of the nodes that the groups list
 }
 
 // Empty reports whether there are no groups.
@@ -35,7 +36,7 @@ type unit struct {
 // because it was put into MIG mode. For each GPU that a group lists, New visits all GPUs and slices
 // of the GPU's node.
 func New(groups []Group, nodes Nodes) *Grouping {
-	g := &Grouping{groups: slices.Clone(groups), units: map[unitKey]unit{}}
+	g := &Grouping{groups: slices.Clone(groups), units: map[unitKey]unit{}, bound: map[string]bool{}}
 	slices.SortFunc(g.groups, func(a, b Group) int { return cmp.Compare(a.Name, b.Name) })
 	for node, v := range nodes {
 		for _, u := range v.Units() {
@@ -44,6 +45,7 @@ func New(groups []Group, nodes Nodes) *Grouping {
 	}
 	for i, group := range g.groups {
 		for _, b := range group.Bindings {
+			g.bound[b.Node] = true
 			g.bind(i, b, nodes[b.Node])
 		}
 	}
@@ -74,14 +76,23 @@ func (g *Group) holds(unit gpu.Unit) bool {
 	return (g.Form == gpu.Virtual || unit.Form == gpu.Physical) && (g.Type == "" || g.Type == unit.Type)
 }
 
-// unit returns what is known about a GPU or slice. If it is in no inventory, it counts
-// as a whole GPU in no group.
-func (g *Grouping) unit(node, id string) unit {
+// unit returns what is known about a GPU or slice, and whether it is in a group. The group is an
+// index of Grouping.groups. If it is noGroup, the second result says whether the GPU or slice is in
+// no group.
+//
+// A GPU that is in no inventory counts as a whole GPU in no group, unless a group lists its node.
+// The GPU may then be one of the group: the scheduler can know the GPUs of a node before the caller
+// makes a Grouping with them, for example after the node was deleted and has come back. A GPU
+// without an ID can be any GPU of its node.
+func (g *Grouping) unit(group int, node, id string) (u unit, in bool) {
 	u, known := g.units[unitKey{node, id}]
-	if !known {
-		u.form = gpu.Physical
+	switch {
+	case group != noGroup:
+		return u, slices.Contains(u.groups, group)
+	case known:
+		return u, len(u.groups) == 0
 	}
-	return u
+	return unit{form: gpu.Physical}, !g.bound[node]
 }
 
 // HeldGPU is a GPU or slice that a group has.

@@ -195,8 +195,8 @@ func (m Match) free(node *sched.Node, group int) []sched.GPUShare {
 // request asks for. It also returns how much of the GPU the request takes. It does not
 // check whether that much is free.
 func (m Match) suits(node string, g sched.GPU, group int) (sched.MilliGPU, bool) {
-	u := m.grouping.unit(node, g.ID)
-	if group == noGroup && len(u.groups) > 0 || group != noGroup && !slices.Contains(u.groups, group) {
+	u, in := m.grouping.unit(group, node, g.ID)
+	if !in {
 		return 0, false
 	}
 	return m.request.amount(u.form, g.Type)
