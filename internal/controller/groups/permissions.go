@@ -2,6 +2,7 @@ package groups
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -22,6 +23,16 @@ import (
 const (
 	allowedTTL = 10 * time.Second
 	deniedTTL  = time.Second
+)
+
+const (
+	// reviewTimeout is how long Permissions waits for one answer of the API server. Without a limit,
+	// an authorization webhook that does not answer would keep a Registry from checking all groups.
+	reviewTimeout = 10 * time.Second
+	// A question without an answer is asked again after unansweredTTL. Otherwise a Registry would wait
+	// for reviewTimeout at each GPU of a tenant, because the first question about each of these GPUs
+	// is the same.
+	unansweredTTL = time.Minute
 )
 
 // Permissions asks the API server's authorizer, usually RBAC, what tenants and users may do. In
@@ -56,6 +67,7 @@ type permission struct {
 
 type answer struct {
 	allowed bool
+	err     error // not nil if the API server did not answer within reviewTimeout
 	expires time.Time
 }
 
@@ -99,8 +111,24 @@ func (p *Permissions) any(ctx context.Context, permissions ...permission) (bool,
 // server.
 func (p *Permissions) check(ctx context.Context, q permission) (bool, error) {
 	if a, known := p.cache[q]; known && p.now().Before(a.expires) {
-		return a.allowed, nil
+		return a.allowed, a.err
 	}
+	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
+	defer cancel()
+	allowed, err := p.review(ctx, q)
+	switch {
+	case err == nil && allowed:
+		p.keep(q, answer{allowed: true}, allowedTTL)
+	case err == nil:
+		p.keep(q, answer{}, deniedTTL)
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		p.keep(q, answer{err: err}, unansweredTTL)
+	}
+	return allowed, err
+}
+
+// review asks the API server whether a subject has a permission.
+func (p *Permissions) review(ctx context.Context, q permission) (bool, error) {
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User:   q.subject.User,
 		Groups: strings.Split(q.subject.Groups, "\n"),
@@ -112,13 +140,14 @@ func (p *Permissions) check(ctx context.Context, q permission) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("check whether %q may %s %s %q: %w", q.subject.User, v1alpha1.VerbUse, q.resource, q.name, err)
 	}
+	return done.Status.Allowed, nil
+}
+
+// keep puts an answer into the cache.
+func (p *Permissions) keep(q permission, a answer, ttl time.Duration) {
 	p.evict()
-	a := answer{done.Status.Allowed, p.now().Add(deniedTTL)}
-	if a.allowed {
-		a.expires = p.now().Add(allowedTTL)
-	}
+	a.expires = p.now().Add(ttl)
 	p.cache[q] = a
-	return a.allowed, nil
 }
 
 // evict removes expired answers if the cache is large.
