@@ -63,6 +63,13 @@ type JobStatus struct {
 	// +listType=map
 	// +listMapKey=index
 	Failures []IndexFailures `json:"failures,omitempty"`
+	// Unstarted lists the completion indexes whose latest pods were evicted or refused by their
+	// node before they started, and how many such pods there were, one after the other. The more
+	// there were, the later the next pod is created. These pods do not count towards backoffLimit.
+	// The list is ordered by index.
+	// +optional
+	// +listType=atomic
+	Unstarted []IndexFailures `json:"unstarted,omitempty"`
 	// Objects are the objects created for the job in its namespace, ordered by kind and
 	// name.
 	// +optional

@@ -77,6 +77,9 @@ const (
 	LabelJobIndex = Group + "/job-index"
 	// LabelJobAttempt is the number of earlier pods of the Job that had the same index and failed.
 	LabelJobAttempt = Group + "/job-attempt"
+	// LabelJobUnstarted is the number of the latest pods of the Job with the same index, one after
+	// the other, that were evicted or refused by their node before a container of them started.
+	LabelJobUnstarted = Group + "/job-unstarted"
 	// AnnotationAuthor names the user who created a GPUGroup or last changed its spec.
 	AnnotationAuthor = Group + "/author"
 	// AnnotationAuthorGroups lists the user groups of the user in the annotation

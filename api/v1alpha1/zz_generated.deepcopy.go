@@ -498,6 +498,11 @@ func (in *JobStatus) DeepCopyInto(out *JobStatus) {
 		*out = make([]IndexFailures, len(*in))
 		copy(*out, *in)
 	}
+	if in.Unstarted != nil {
+		in, out := &in.Unstarted, &out.Unstarted
+		*out = make([]IndexFailures, len(*in))
+		copy(*out, *in)
+	}
 	if in.Objects != nil {
 		in, out := &in.Objects, &out.Objects
 		*out = make([]JobObject, len(*in))

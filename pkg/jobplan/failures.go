@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// recordPods records which pods have succeeded and which have failed. A pod that is being deleted
-// does not count, because the deletion may have caused its failure. Pods whose index is beyond the
-// current number of replicas do not count either.
+// recordPods records which pods have succeeded, which have failed, and which have ended before they
+// started. A pod that is being deleted does not count, because the deletion may have caused its
+// failure. Pods whose index is beyond the current number of replicas do not count either.
 func (p *planner) recordPods() {
 	for _, pod := range p.pods {
 		if pod.Deleting || p.isExcess(pod) {
@@ -19,6 +19,21 @@ func (p *planner) recordPods() {
 		case Failed:
 			p.recordFailure(pod)
 		}
+		p.recordStart(pod)
+	}
+}
+
+// recordStart counts a pod that was disrupted before it started, unless it was counted before. A
+// pod that has started sets the count of its index back to zero.
+func (p *planner) recordStart(pod Pod) {
+	switch {
+	case pod.Started:
+		delete(p.Unstarted, pod.Index)
+	case pod.State == Disrupted && p.Unstarted[pod.Index] <= pod.Unstarted:
+		if p.Unstarted == nil {
+			p.Unstarted = map[int]int{}
+		}
+		p.Unstarted[pod.Index] = pod.Unstarted + 1
 	}
 }
 
@@ -67,20 +82,25 @@ func (p *planner) lastFailure() string {
 }
 
 // Delays before a failed pod is replaced, similar to those of a batch/v1 Job. The delay is
-// baseBackoff after the first failure of a pod with the same index, doubles with each further
-// failure, and is at most maxBackoff. A disrupted pod (for example, one that its node did not
-// admit) is replaced after disruptionDelay, because another node may admit the new pod.
+// failureBackoff after the first failure of a pod with the same index, doubles with each further
+// failure, and is at most maxBackoff.
+//
+// A disrupted pod (for example, one that its node did not admit) is replaced after
+// disruptionBackoff, because another node may admit the new pod. This delay doubles, too, with each
+// further pod of the index that is disrupted before it starts: the scheduler may choose the same
+// node again and again. It does not double for pods that have started. For example, a pod that runs
+// for a week and is then evicted does not say that the next pod will be evicted, too.
 const (
-	baseBackoff     = 10 * time.Second
-	maxBackoff      = 6 * time.Minute
-	disruptionDelay = time.Second
+	failureBackoff    = 10 * time.Second
+	disruptionBackoff = time.Second
+	maxBackoff        = 6 * time.Minute
 )
 
-func backoff(failures int) time.Duration {
-	if failures > 6 {
-		return maxBackoff
-	}
-	return min(baseBackoff<<(failures-1), maxBackoff)
+// backoff returns the delay after the n-th of several failures. The delay after the first failure
+// is `first`. It is also the result if n is zero.
+func backoff(first time.Duration, n int) time.Duration {
+	const enough = 10 // doubling a second this often exceeds maxBackoff
+	return min(first<<min(max(n-1, 0), enough), maxBackoff)
 }
 
 // isReplaceable reports whether a pod has failed or been disrupted, and can be replaced now. During
@@ -91,9 +111,9 @@ func (p *planner) isReplaceable(pod Pod) bool {
 	var wait time.Duration
 	switch pod.State {
 	case Failed:
-		wait = backoff(pod.Attempt + 1)
+		wait = backoff(failureBackoff, pod.Attempt+1)
 	case Disrupted:
-		wait = disruptionDelay
+		wait = backoff(disruptionBackoff, p.Unstarted[pod.Index])
 	default:
 		return false
 	}

@@ -16,14 +16,16 @@ type Job struct {
 
 // Pod is an existing pod of a job. Different pods of a job have different indexes.
 type Pod struct {
-	Index    int // from 0 on
-	Attempt  int // how many earlier pods with this index have failed
-	State    State
-	Ready    bool
-	Deleting bool      // it has a deletion timestamp
-	Restarts int       // how often its containers have been restarted
-	Ended    time.Time // when it succeeded, failed or was disrupted
-	Why      string    // why it failed or was disrupted
+	Index     int // from 0 on
+	Attempt   int // how many earlier pods with this index have failed
+	Unstarted int // how many pods with this index, one after the other, were disrupted before they started, up to the time this pod was created
+	State     State
+	Started   bool // a container of it has started
+	Ready     bool
+	Deleting  bool      // it has a deletion timestamp
+	Restarts  int       // how often its containers have been restarted
+	Ended     time.Time // when it succeeded, failed or was disrupted
+	Why       string    // why it failed or was disrupted
 }
 
 // State is the state of a pod.
@@ -76,18 +78,19 @@ const (
 	ReasonInvalid  = "InvalidTemplate"
 )
 
-// Progress is the stored progress of a job. Done and Failures also count pods that have been
-// deleted. Each pod counts once, even if it is among the pods of several calls of Next.
+// Progress is the stored progress of a job. Done, Failures and Unstarted also count pods that have
+// been deleted. Each pod counts once, even if it is among the pods of several calls of Next.
 type Progress struct {
-	Phase    Phase
-	Reason   string // "" for the phases Pending and Running
-	Message  string
-	Started  time.Time   // when the job first became Running since its creation or last suspension; zero if it has not
-	Ended    time.Time   // when the job ended
-	Done     Indexes     // indexes of pods that succeeded
-	Failures map[int]int // number of failed pods by index; only numbers above 0 are stored
-	Active   int         // pods that are pending or running
-	Ready    int         // active pods that are ready
+	Phase     Phase
+	Reason    string // "" for the phases Pending and Running
+	Message   string
+	Started   time.Time   // when the job first became Running since its creation or last suspension; zero if it has not
+	Ended     time.Time   // when the job ended
+	Done      Indexes     // indexes of pods that succeeded
+	Failures  map[int]int // number of failed pods by index; only numbers above 0 are stored
+	Unstarted map[int]int // number of pods by index that were disrupted before they started, one after the other, up to now; only numbers above 0 are stored
+	Active    int         // pods that are pending or running
+	Ready     int         // active pods that are ready
 }
 
 // Failed returns how many pods have failed, including pods that were replaced.

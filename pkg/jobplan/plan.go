@@ -18,7 +18,7 @@ type Plan struct {
 }
 
 // Creation is a pod to create.
-type Creation struct{ Index, Attempt int }
+type Creation struct{ Index, Attempt, Unstarted int }
 
 // Event is a Kubernetes event that the caller must record once.
 type Event struct {
@@ -39,7 +39,7 @@ type planner struct {
 // previous call of Next returned for this job.
 func Next(job Job, was Progress, pods []Pod, now time.Time) Plan {
 	p := &planner{job: job, pods: pods, now: now}
-	p.Done, p.Failures = was.Done, maps.Clone(was.Failures)
+	p.Done, p.Failures, p.Unstarted = was.Done, maps.Clone(was.Failures), maps.Clone(was.Unstarted)
 	p.Phase, p.Reason, p.Message = was.Phase, was.Reason, was.Message
 	p.Started, p.Ended = was.Started, was.Ended
 	if !p.Phase.Over() {
@@ -101,6 +101,7 @@ func (p *planner) cleanUp() {
 // longer has their index (isExcess).
 func (p *planner) suspend() {
 	p.Phase, p.Reason, p.Message, p.Started = Suspended, ReasonUser, "spec.suspend is true", time.Time{}
+	p.Unstarted = nil // the first pods after the suspension have no delay
 	if p.job.Invalid != "" {
 		p.Message += "; it cannot be resumed: " + p.job.Invalid
 	}
@@ -116,7 +117,7 @@ func (p *planner) run() {
 	}
 	for i := range p.job.Replicas {
 		if !there[i] && !p.Done.Has(i) {
-			p.Create = append(p.Create, Creation{i, p.Failures[i]})
+			p.Create = append(p.Create, Creation{i, p.Failures[i], p.Unstarted[i]})
 		}
 	}
 	p.deleteWhere(func(pod Pod) bool { return p.isExcess(pod) || p.isReplaceable(pod) })

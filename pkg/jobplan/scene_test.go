@@ -47,7 +47,7 @@ type scene struct {
 func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{
 		"job":      s.setJob,
-		"run":      s.each(func(pod *Pod) { pod.State = Running }),
+		"run":      s.each(func(pod *Pod) { pod.State, pod.Started = Running, true }),
 		"ready":    s.each(func(pod *Pod) { pod.Ready = true }),
 		"succeed":  s.ended(Succeeded, ""),
 		"fail":     s.ended(Failed, "container main ended with exit code 1 (Error)"),
@@ -143,7 +143,7 @@ func (s *scene) runPlans() {
 func (s *scene) carryOut(plan Plan) {
 	for _, b := range plan.Create {
 		s.say("make pod %d, attempt %d", b.Index, b.Attempt)
-		s.pods = append(s.pods, Pod{Index: b.Index, Attempt: b.Attempt})
+		s.pods = append(s.pods, Pod{Index: b.Index, Attempt: b.Attempt, Unstarted: b.Unstarted})
 	}
 	for _, i := range plan.Delete {
 		s.say("delete pod %d", i)

@@ -33,6 +33,7 @@ func (t *task) newPod(creation jobplan.Creation) *corev1.Pod {
 			Namespace: t.job.Namespace, Name: podName(t.job, creation.Index),
 			Labels: merge(template.Labels, map[string]string{
 				v1alpha1.LabelJobIndex: index, v1alpha1.LabelJobAttempt: strconv.Itoa(creation.Attempt),
+				v1alpha1.LabelJobUnstarted: strconv.Itoa(creation.Unstarted),
 			}),
 			Annotations: merge(template.Annotations, requestAnnotations(t.job.Spec.JobNeeds)),
 		},

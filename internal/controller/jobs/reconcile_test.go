@@ -63,6 +63,41 @@ func TestCountedFirst(t *testing.T) {
 	}
 }
 
+// TestRejectedAgain checks that if a node rejects the pods of one index one after the other, each
+// pod is replaced later than the one before. The reconciler is a new one for each pod, as after a
+// restart of the controller. A pod that starts ends the series.
+func TestRejectedAgain(t *testing.T) {
+	w := newWorld(t, train())
+	var delays []time.Duration
+	for range 3 {
+		w.reconcile()
+		w.rejected("train-0")
+		result, err := w.Reconcile(t.Context(), reconcile.Request{NamespacedName: w.key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		delays = append(delays, result.RequeueAfter)
+		late := w.now().Add(result.RequeueAfter)
+		again := *w.reconciler
+		again.now = func() time.Time { return late }
+		w.reconciler = &again
+		w.reconcile()
+	}
+	if diff := cmp.Diff([]time.Duration{time.Second, 2 * time.Second, 4 * time.Second}, delays); diff != "" {
+		t.Errorf("delays before a pod is replaced (-want +got):\n%s", diff)
+	}
+	w.reconcile()
+	status := w.job().Status
+	if diff := cmp.Diff([]v1alpha1.IndexFailures{{Index: 0, Count: 3}}, status.Unstarted); diff != "" || status.Failed != 0 {
+		t.Errorf("status.unstarted (-want +got):\n%s%d failures, want 0", diff, status.Failed)
+	}
+	w.ended("train-0", 1)
+	w.reconcile()
+	if status := w.job().Status; len(status.Unstarted) > 0 || status.Failed != 1 {
+		t.Errorf("after the pod has started, status.unstarted is %v, with %d failures", status.Unstarted, status.Failed)
+	}
+}
+
 // TestGangShrinks checks that a pod that replaces a failed pod does not wait for pods of its gang
 // that have succeeded.
 func TestGangShrinks(t *testing.T) {

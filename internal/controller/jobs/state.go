@@ -106,7 +106,11 @@ func podName(job *v1alpha1.Job, index int) string { return fmt.Sprintf("%s-%d", 
 // podOf converts a pod to the type that package jobplan reads.
 func podOf(index int, pod *corev1.Pod) jobplan.Pod {
 	attempt, _ := strconv.Atoi(pod.Labels[v1alpha1.LabelJobAttempt]) // without the label it is attempt 0, the first
-	p := jobplan.Pod{Index: index, Attempt: attempt, State: stateOf(pod), Deleting: pod.DeletionTimestamp != nil}
+	unstarted, _ := strconv.Atoi(pod.Labels[v1alpha1.LabelJobUnstarted])
+	p := jobplan.Pod{
+		Index: index, Attempt: attempt, Unstarted: unstarted, State: stateOf(pod),
+		Started: slices.ContainsFunc(containers(pod), started), Deleting: pod.DeletionTimestamp != nil,
+	}
 	for _, condition := range pod.Status.Conditions {
 		p.Ready = p.Ready || condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue
 	}

@@ -23,17 +23,17 @@ func TestPodOf(t *testing.T) {
 		"ready": {`{phase: Running, conditions: [{type: Ready, status: "True"}]}`, jobplan.Pod{State: jobplan.Running, Ready: true, Ended: made}},
 		"killed": {
 			`{phase: Failed, containerStatuses: [{name: main, restartCount: 2, state: {terminated: {exitCode: 137, reason: OOMKilled, finishedAt: "2026-01-01T09:00:00Z"}}}]}`,
-			jobplan.Pod{State: jobplan.Failed, Restarts: 2, Ended: ended, Why: "container main ended with exit code 137 (OOMKilled)"},
+			jobplan.Pod{State: jobplan.Failed, Started: true, Restarts: 2, Ended: ended, Why: "container main ended with exit code 137 (OOMKilled)"},
 		},
 		"init container fails": {
 			`{phase: Failed, initContainerStatuses: [{name: fetch, state: {terminated: {exitCode: 1, reason: Error, finishedAt: "2026-01-01T09:00:00Z"}}}],
 			  containerStatuses: [{name: main, state: {waiting: {reason: PodInitializing}}}]}`,
-			jobplan.Pod{State: jobplan.Failed, Ended: ended, Why: "container fetch ended with exit code 1 (Error)"},
+			jobplan.Pod{State: jobplan.Failed, Started: true, Ended: ended, Why: "container fetch ended with exit code 1 (Error)"},
 		},
 		"evicted": {
 			`{phase: Failed, reason: Evicted, message: the node was low on memory, conditions: [{type: DisruptionTarget, status: "True", lastTransitionTime: "2026-01-01T09:00:00Z"}],
 			  containerStatuses: [{name: main, state: {terminated: {exitCode: 137, reason: Error, finishedAt: "2026-01-01T09:00:00Z"}}}]}`,
-			jobplan.Pod{State: jobplan.Disrupted, Ended: ended, Why: "the node was low on memory"},
+			jobplan.Pod{State: jobplan.Disrupted, Started: true, Ended: ended, Why: "the node was low on memory"},
 		},
 		"not admitted":     {`{phase: Failed, reason: OutOfcpu}`, jobplan.Pod{State: jobplan.Disrupted, Ended: made, Why: "OutOfcpu"}},
 		"its own deadline": {`{phase: Failed, reason: DeadlineExceeded}`, jobplan.Pod{State: jobplan.Failed, Ended: made, Why: "DeadlineExceeded"}},

@@ -20,13 +20,10 @@ import (
 // progressOf reads the progress of a job from its status.
 func progressOf(job *v1alpha1.Job) (jobplan.Progress, error) {
 	s := &job.Status
-	p := jobplan.Progress{Phase: jobplan.Phase(s.Phase), Failures: map[int]int{}}
+	p := jobplan.Progress{Phase: jobplan.Phase(s.Phase), Failures: counts(s.Failures), Unstarted: counts(s.Unstarted)}
 	var err error
 	if p.Done, err = jobplan.ParseIndexes(s.CompletedIndexes); err != nil {
 		return p, fmt.Errorf("read status of job %s/%s: %w", job.Namespace, job.Name, err)
-	}
-	for _, f := range s.Failures {
-		p.Failures[int(f.Index)] = int(f.Count)
 	}
 	if s.StartTime != nil {
 		p.Started = s.StartTime.Time
@@ -94,7 +91,8 @@ func (t *task) setStatus(status *v1alpha1.JobStatus) {
 	status.PodCounts = v1alpha1.PodCounts{
 		Active: int32(p.Active), Ready: int32(p.Ready), Succeeded: int32(len(p.Done)), Failed: int32(p.Failed()),
 	}
-	status.CompletedIndexes, status.Failures = p.Done.String(), failuresOf(p)
+	status.CompletedIndexes, status.Failures = p.Done.String(), listOf(p.Failures)
+	status.Unstarted = listOf(p.Unstarted)
 	status.StartTime, status.CompletionTime = nil, nil
 	if !p.Started.IsZero() {
 		status.StartTime = &metav1.Time{Time: p.Started}
@@ -127,10 +125,20 @@ func (t *task) setConditions(s *v1alpha1.JobStatus) {
 	}
 }
 
-func failuresOf(p jobplan.Progress) []v1alpha1.IndexFailures {
+// counts returns the numbers of pods in a list of the status, by index.
+func counts(list []v1alpha1.IndexFailures) map[int]int {
+	all := map[int]int{}
+	for _, f := range list {
+		all[int(f.Index)] = int(f.Count)
+	}
+	return all
+}
+
+// listOf returns numbers of pods as a list of the status.
+func listOf(counts map[int]int) []v1alpha1.IndexFailures {
 	var all []v1alpha1.IndexFailures
-	for _, index := range slices.Sorted(maps.Keys(p.Failures)) {
-		all = append(all, v1alpha1.IndexFailures{Index: int32(index), Count: int32(p.Failures[index])})
+	for _, index := range slices.Sorted(maps.Keys(counts)) {
+		all = append(all, v1alpha1.IndexFailures{Index: int32(index), Count: int32(counts[index])})
 	}
 	return all
 }

@@ -101,6 +101,20 @@ func (w *world) ended(name string, code int32) {
 	}
 }
 
+// rejected makes a pod fail before any of its containers starts, as a kubelet does.
+func (w *world) rejected(name string) {
+	w.Helper()
+	pod := &corev1.Pod{}
+	if !w.find(name, pod) {
+		w.Fatalf("there is no pod %s", name)
+	}
+	pod.Status.Phase, pod.Status.Reason = corev1.PodFailed, "UnexpectedAdmissionError"
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(w.now())}}
+	if err := w.client.Status().Update(context.Background(), pod); err != nil {
+		w.Fatal(err)
+	}
+}
+
 // train returns a job of two pods.
 func train() *v1alpha1.Job {
 	limit := int32(6)
