@@ -94,17 +94,19 @@ func (t *task) planNext() error {
 	} else {
 		job.InPlace = t.spec.RestartPolicy == corev1.RestartPolicyOnFailure
 	}
+	now := t.now()
 	var pods []jobplan.Pod
 	for _, index := range slices.Sorted(maps.Keys(t.pods)) {
-		pods = append(pods, podOf(index, t.pods[index]))
+		pods = append(pods, podOf(index, t.pods[index], now))
 		t.addObject(t.pods[index])
 	}
-	t.plan = jobplan.Next(job, was, pods, t.now())
+	t.plan = jobplan.Next(job, was, pods, now)
 	return nil
 }
 
 // template returns the pod spec of a job. It returns an error if the restart policy is Always,
-// because the pods would never end.
+// because the pods would never end. It also returns an error if the pods are so many that their
+// names do not fit into the job's ConfigMap.
 func template(job *v1alpha1.Job) (*corev1.PodSpec, error) {
 	spec, err := job.Spec.Template.PodSpec()
 	if err != nil {

@@ -55,7 +55,7 @@ func TestCountedFirst(t *testing.T) {
 	w.reconcile()
 	w.reconcile()
 	pod := &corev1.Pod{}
-	if !w.find("train-0", pod) || stateOf(pod) != 0 || podOf(0, pod).Attempt != 1 {
+	if !w.find("train-0", pod) || stateOf(pod) != 0 || podOf(0, pod, w.now()).Attempt != 1 {
 		t.Errorf("pod train-0: %+v", pod)
 	}
 	if got := w.job().Status; got.Failed != 1 {

@@ -39,12 +39,19 @@ func containers(pod *corev1.Pod) []corev1.ContainerStatus {
 	return slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
 }
 
+// maxClockSkew is how far the clock of a node may be ahead of the controller's clock. The times in
+// a pod's status come from the clock of the pod's node.
+const maxClockSkew = time.Minute
+
 // endOf returns when the last container of an ended pod ended. If no container has ended, it
-// returns the time when a condition of the pod last changed, or else when the pod was created.
-func endOf(pod *corev1.Pod) time.Time {
+// returns the time when a condition of the pod last changed, or else when the pod was created. It
+// ignores times that are in the future by more than maxClockSkew. Otherwise a failed pod would be
+// replaced a day late if the clock of its node is a day ahead.
+func endOf(pod *corev1.Pod, now time.Time) time.Time {
+	latest := now.Add(maxClockSkew)
 	end := time.Time{}
 	for _, c := range containers(pod) {
-		if c.State.Terminated != nil && c.State.Terminated.FinishedAt.After(end) {
+		if c.State.Terminated != nil && c.State.Terminated.FinishedAt.After(end) && !c.State.Terminated.FinishedAt.After(latest) {
 			end = c.State.Terminated.FinishedAt.Time
 		}
 	}
@@ -53,7 +60,7 @@ func endOf(pod *corev1.Pod) time.Time {
 	}
 	end = pod.CreationTimestamp.Time
 	for _, condition := range pod.Status.Conditions {
-		if condition.LastTransitionTime.After(end) {
+		if condition.LastTransitionTime.After(end) && !condition.LastTransitionTime.After(latest) {
 			end = condition.LastTransitionTime.Time
 		}
 	}
@@ -104,7 +111,7 @@ func (t *task) readPods(ctx context.Context) error {
 func podName(job *v1alpha1.Job, index int) string { return fmt.Sprintf("%s-%d", job.Name, index) }
 
 // podOf converts a pod to the type that package jobplan reads.
-func podOf(index int, pod *corev1.Pod) jobplan.Pod {
+func podOf(index int, pod *corev1.Pod, now time.Time) jobplan.Pod {
 	attempt, _ := strconv.Atoi(pod.Labels[v1alpha1.LabelJobAttempt]) // without the label it is attempt 0, the first
 	unstarted, _ := strconv.Atoi(pod.Labels[v1alpha1.LabelJobUnstarted])
 	p := jobplan.Pod{
@@ -117,7 +124,7 @@ func podOf(index int, pod *corev1.Pod) jobplan.Pod {
 	for _, c := range containers(pod) {
 		p.Restarts += int(c.RestartCount)
 	}
-	p.Ended, p.Why = endOf(pod), whyOf(pod)
+	p.Ended, p.Why = endOf(pod, now), whyOf(pod)
 	return p
 }
 

@@ -35,7 +35,16 @@ func TestPodOf(t *testing.T) {
 			  containerStatuses: [{name: main, state: {terminated: {exitCode: 137, reason: Error, finishedAt: "2026-01-01T09:00:00Z"}}}]}`,
 			jobplan.Pod{State: jobplan.Disrupted, Started: true, Ended: ended, Why: "the node was low on memory"},
 		},
-		"not admitted":     {`{phase: Failed, reason: OutOfcpu}`, jobplan.Pod{State: jobplan.Disrupted, Ended: made, Why: "OutOfcpu"}},
+		"not admitted": {`{phase: Failed, reason: OutOfcpu}`, jobplan.Pod{State: jobplan.Disrupted, Ended: made, Why: "OutOfcpu"}},
+		"the clock of its node is a day ahead": {
+			`{phase: Failed, conditions: [{type: PodScheduled, status: "True", lastTransitionTime: "2026-01-01T08:00:10Z"}, {type: Ready, status: "False", lastTransitionTime: "2026-01-02T09:00:00Z"}],
+			  containerStatuses: [{name: main, state: {terminated: {exitCode: 1, reason: Error, finishedAt: "2026-01-02T09:00:00Z"}}}]}`,
+			jobplan.Pod{State: jobplan.Failed, Started: true, Ended: made.Add(10 * time.Second), Why: "container main ended with exit code 1 (Error)"},
+		},
+		"the clock of its node is a little ahead": {
+			`{phase: Failed, containerStatuses: [{name: main, state: {terminated: {exitCode: 1, reason: Error, finishedAt: "2026-01-01T09:02:00Z"}}}]}`,
+			jobplan.Pod{State: jobplan.Failed, Started: true, Ended: ended.Add(2 * time.Minute), Why: "container main ended with exit code 1 (Error)"},
+		},
 		"its own deadline": {`{phase: Failed, reason: DeadlineExceeded}`, jobplan.Pod{State: jobplan.Failed, Ended: made, Why: "DeadlineExceeded"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -43,7 +52,7 @@ func TestPodOf(t *testing.T) {
 			if err := yaml.UnmarshalStrict([]byte(tc.status), &pod.Status); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, podOf(0, pod)); diff != "" {
+			if diff := cmp.Diff(tc.want, podOf(0, pod, ended.Add(time.Minute))); diff != "" {
 				t.Errorf("podOf (-want +got):\n%s", diff)
 			}
 		})
