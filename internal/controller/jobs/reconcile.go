@@ -115,6 +115,9 @@ func template(job *v1alpha1.Job) (*corev1.PodSpec, error) {
 	if spec.RestartPolicy == corev1.RestartPolicyAlways {
 		return nil, fmt.Errorf("read spec.template.spec: restartPolicy is Always, but pods of a job must end: set it to Never or OnFailure")
 	}
+	if err := checkHostLists(job); err != nil {
+		return nil, err
+	}
 	return spec, nil
 }
 

@@ -97,6 +97,20 @@ func (t *task) createOrPatch(ctx context.Context, object client.Object, set func
 	return t.client.Patch(ctx, object, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }
 
+// checkHostLists returns an error if the host lists of a job do not fit into a ConfigMap.
+func checkHostLists(job *v1alpha1.Job) error {
+	const most = corev1.MaxSecretSize // the API server has the same limit for ConfigMaps
+	size := 0
+	for _, list := range hostLists(job) {
+		size += len(list)
+	}
+	if size > most {
+		return fmt.Errorf("the host lists of %d pods have %d bytes, and a ConfigMap holds at most %d: use fewer replicas, or shorter names for the job and its namespace",
+			job.Spec.Replicas, size, most)
+	}
+	return nil
+}
+
 // hostLists returns the contents of the ConfigMap's files, by file name.
 func hostLists(job *v1alpha1.Job) map[string]string {
 	slots := slotsOf(job)

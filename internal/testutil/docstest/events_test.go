@@ -40,7 +40,7 @@ func events() []notice {
 		{jobplan.EventPodFailed, "Warning", "Job", "A pod of the Job failed.", "Read `kubectl logs` of the pod before a new pod with the same name replaces it."},
 		{jobplan.ReasonLimit, "Warning", "Job", "The Job failed: its pods failed more often than `backoffLimit`.", "Read the logs of the pods that failed."},
 		{jobplan.ReasonDeadline, "Warning", "Job", "The Job failed: it ran longer than `activeDeadlineSeconds`.", "Raise the deadline, or find out why the Job is slow."},
-		{jobplan.ReasonInvalid, "Warning", "Job", "No pod can be created from the template.", "Correct the template: delete the Job and create it again."},
+		{jobplan.ReasonInvalid, "Warning", "Job", "No pod can be created from the template, or the names of the pods do not fit into a ConfigMap.", "Delete the Job, correct it as the message says, and create it again."},
 		{jobplan.EventCompleted, "Normal", "Job", "Every pod succeeded.", ""},
 		{jobplan.EventSuspended, "Normal", "Job", "`spec.suspend` became true; pods that have not succeeded are deleted.", ""},
 		{jobplan.EventResumed, "Normal", "Job", "`spec.suspend` became false.", ""},
