@@ -8,6 +8,6 @@
 //	plan := jobplan.Next(job, progress, pods, now)
 //
 // job.go has the types, and plan.go decides on the next steps. failures.go counts failures and
-// computes the back-off. progress.go computes the phase and counts pods. indexes.go has sets of pod
-// indexes.
+// computes the back-off. stuck.go finds pods that do not terminate. progress.go computes the phase
+// and counts pods. indexes.go has sets of pod indexes.
 package jobplan

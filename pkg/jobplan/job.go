@@ -19,10 +19,13 @@ type Pod struct {
 	Index     int // from 0 on
 	Attempt   int // how many earlier pods with this index have failed
 	Unstarted int // how many pods with this index, one after the other, were disrupted before they started, up to the time this pod was created
+	Name      string
+	Node      string // "" if it is not bound
 	State     State
 	Started   bool // a container of it has started
 	Ready     bool
 	Deleting  bool      // it has a deletion timestamp
+	Gone      time.Time // when the grace period of its deletion ends; zero if it is not being deleted
 	Restarts  int       // how often its containers have been restarted
 	Ended     time.Time // when it succeeded, failed or was disrupted
 	Why       string    // why it failed or was disrupted
@@ -63,6 +66,7 @@ func (p Phase) Over() bool { return p == Complete || p == Broken }
 // job's phase (Progress.Reason).
 const (
 	EventPodFailed = "PodFailed"
+	EventPodStuck  = "PodStuckTerminating"
 	EventCompleted = "Completed"
 	EventSuspended = "Suspended"
 	EventResumed   = "Resumed"

@@ -121,7 +121,9 @@ func (p *planner) run() {
 		}
 	}
 	p.deleteWhere(func(pod Pod) bool { return p.isExcess(pod) || p.isReplaceable(pod) })
+	before := p.Message
 	p.updatePhase()
+	p.reportStuck(before)
 }
 
 // isExcess reports whether the job no longer has the pod's index. The indexes of a job with n

@@ -2,6 +2,7 @@ package jobplan
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -30,6 +31,9 @@ func TestScenarios(t *testing.T) {
 	})
 }
 
+// grace is the grace period of each deletion.
+const grace = 30 * time.Second
+
 var morning = time.Date(2026, 1, 1, 8, 0, 0, 0, time.UTC)
 
 // scene is a job and its pods in a simulated cluster, in which each plan is carried out.
@@ -47,7 +51,7 @@ type scene struct {
 func (s *scene) commands() scenario.Commands {
 	return scenario.Commands{
 		"job":      s.setJob,
-		"run":      s.each(func(pod *Pod) { pod.State, pod.Started = Running, true }),
+		"run":      s.each(func(pod *Pod) { pod.State, pod.Started, pod.Node = Running, true, "n1" }),
 		"ready":    s.each(func(pod *Pod) { pod.Ready = true }),
 		"succeed":  s.ended(Succeeded, ""),
 		"fail":     s.ended(Failed, "container main ended with exit code 1 (Error)"),
@@ -99,7 +103,7 @@ func (s *scene) ended(state State, why string) func(*scenario.Command) {
 
 // delete marks a pod as being deleted. If the pod is not running, delete also removes it.
 func (s *scene) delete(pod *Pod) {
-	pod.Deleting = true
+	pod.Deleting, pod.Gone = true, s.now.Add(grace)
 	if pod.State != Running {
 		s.forget(pod.Index)
 	}
@@ -143,7 +147,7 @@ func (s *scene) runPlans() {
 func (s *scene) carryOut(plan Plan) {
 	for _, b := range plan.Create {
 		s.say("make pod %d, attempt %d", b.Index, b.Attempt)
-		s.pods = append(s.pods, Pod{Index: b.Index, Attempt: b.Attempt, Unstarted: b.Unstarted})
+		s.pods = append(s.pods, Pod{Index: b.Index, Attempt: b.Attempt, Unstarted: b.Unstarted, Name: fmt.Sprintf("train-%d", b.Index)})
 	}
 	for _, i := range plan.Delete {
 		s.say("delete pod %d", i)

@@ -47,7 +47,7 @@ func Add(m manager.Manager, schedulerName string) error {
 }
 
 // Cached returns the settings by which a manager's cache leaves out Services, ConfigMaps and pods
-// that do not belong to jobs. Of the pods of jobs, the cache keeps only metadata and status.
+// that do not belong to jobs. Of the pods of jobs, the cache keeps only metadata, node and status.
 func Cached() (map[client.Object]cache.ByObject, error) {
 	ofJobs, err := labels.Parse(v1alpha1.LabelJob)
 	only := cache.ByObject{Label: ofJobs}
@@ -57,11 +57,11 @@ func Cached() (map[client.Object]cache.ByObject, error) {
 	}, err
 }
 
-// withoutSpec removes the spec of a pod to keep the cache small, because the reconciler reads only
-// metadata and status.
+// withoutSpec removes the spec of a pod, except the name of its node, to keep the cache small. The
+// reconciler reads only this name, metadata and status.
 func withoutSpec(object any) (any, error) {
 	if pod, ok := object.(*corev1.Pod); ok {
-		pod.Spec, pod.ManagedFields = corev1.PodSpec{}, nil
+		pod.Spec, pod.ManagedFields = corev1.PodSpec{NodeName: pod.Spec.NodeName}, nil
 	}
 	return object, nil
 }

@@ -98,6 +98,43 @@ func TestRejectedAgain(t *testing.T) {
 	}
 }
 
+// TestNodeIsDown checks a pod that is deleted and does not end, because its node is down. The message
+// of the job names the pod and the node, and one event does. The pod is in the cache as the manager
+// keeps it.
+func TestNodeIsDown(t *testing.T) {
+	w := newWorld(t, train())
+	w.reconcile()
+	pod := &corev1.Pod{}
+	w.find("train-1", pod)
+	pod.Spec.NodeName, pod.Finalizers = "n7", []string{"example.com/node-is-down"}
+	if err := errors.Join(w.client.Update(t.Context(), pod), w.client.Delete(t.Context(), pod)); err != nil {
+		t.Fatal(err)
+	}
+	w.find("train-1", pod)
+	late := pod.DeletionTimestamp.Add(time.Minute)
+	w.now = func() time.Time { return late }
+	w.client = interceptor.NewClient(w.client.(client.WithWatch), interceptor.Funcs{
+		List: func(ctx context.Context, server client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			err := server.List(ctx, list, opts...)
+			for i := range list.(*corev1.PodList).Items {
+				_, failed := withoutSpec(&list.(*corev1.PodList).Items[i])
+				err = errors.Join(err, failed)
+			}
+			return err
+		},
+	})
+	w.reconcile()
+	w.reconcile()
+	note := "node n7 has not ended pod train-1, whose grace period ended at " + pod.DeletionTimestamp.UTC().Format(time.RFC3339) +
+		": if the node is down, run kubectl delete pod train-1 --force, or put the taint node.kubernetes.io/out-of-service on the node"
+	if diff := cmp.Diff("0 of 2 pods running; "+note, w.job().Status.Message); diff != "" {
+		t.Errorf("message (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"Warning PodStuckTerminating " + note}, w.events()); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
 // TestGangShrinks checks that a pod that replaces a failed pod does not wait for pods of its gang
 // that have succeeded.
 func TestGangShrinks(t *testing.T) {

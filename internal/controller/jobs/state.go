@@ -115,8 +115,11 @@ func podOf(index int, pod *corev1.Pod, now time.Time) jobplan.Pod {
 	attempt, _ := strconv.Atoi(pod.Labels[v1alpha1.LabelJobAttempt]) // without the label it is attempt 0, the first
 	unstarted, _ := strconv.Atoi(pod.Labels[v1alpha1.LabelJobUnstarted])
 	p := jobplan.Pod{
-		Index: index, Attempt: attempt, Unstarted: unstarted, State: stateOf(pod),
-		Started: slices.ContainsFunc(containers(pod), started), Deleting: pod.DeletionTimestamp != nil,
+		Index: index, Attempt: attempt, Unstarted: unstarted, Name: pod.Name, Node: pod.Spec.NodeName,
+		State: stateOf(pod), Started: slices.ContainsFunc(containers(pod), started),
+	}
+	if end := pod.DeletionTimestamp; end != nil { // the API server adds the grace period to the time of the deletion
+		p.Deleting, p.Gone = true, end.Time
 	}
 	for _, condition := range pod.Status.Conditions {
 		p.Ready = p.Ready || condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue

@@ -101,6 +101,14 @@ func (w *world) ended(name string, code int32) {
 	}
 }
 
+// events returns the events since the last call.
+func (w *world) events() (all []string) {
+	for recorded := w.recorder.(*events.FakeRecorder).Events; len(recorded) > 0; {
+		all = append(all, <-recorded)
+	}
+	return all
+}
+
 // rejected makes a pod fail before any of its containers starts, as a kubelet does.
 func (w *world) rejected(name string) {
 	w.Helper()

@@ -38,6 +38,7 @@ func events() []notice {
 		{agent.EventForeignTime, "Warning", "Pod", "Interrupts, kernel threads and other processes used too much of the time of the pod's exclusive CPUs (`--foreign-time-threshold`).", "Do what the message says; see [foreign time](../tasks/administer.md#foreign-time)."},
 		{v1alpha1.EventFailedCreate, "Warning", "Job", "The API server refused a pod, a Service or a ConfigMap of the Job.", "The message says why: a quota, a policy, or another object with the same name."},
 		{jobplan.EventPodFailed, "Warning", "Job", "A pod of the Job failed.", "Read `kubectl logs` of the pod before a new pod with the same name replaces it."},
+		{jobplan.EventPodStuck, "Warning", "Job", "A pod of the Job is being deleted, but its node has not ended it half a minute after its grace period. No new pod is created in the meantime.", "If the node is down, do what the message says; see [a node is down](../tasks/run-jobs.md#phases)."},
 		{jobplan.ReasonLimit, "Warning", "Job", "The Job failed: its pods failed more often than `backoffLimit`.", "Read the logs of the pods that failed."},
 		{jobplan.ReasonDeadline, "Warning", "Job", "The Job failed: it ran longer than `activeDeadlineSeconds`.", "Raise the deadline, or find out why the Job is slow."},
 		{jobplan.ReasonInvalid, "Warning", "Job", "No pod can be created from the template, or the names of the pods do not fit into a ConfigMap.", "Delete the Job, correct it as the message says, and create it again."},
