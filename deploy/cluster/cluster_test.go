@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
@@ -43,7 +44,8 @@ func TestWorkWithController(t *testing.T) {
 }
 
 // TestPoliciesAreInstalled checks that deploy/cluster installs the agents and the controller
-// together with the admission policies that restrict them.
+// together with the admission policies that restrict them, and with the FlowSchemas for their
+// requests.
 func TestPoliciesAreInstalled(t *testing.T) {
 	var k struct{ Resources []string }
 	data, err := os.ReadFile("kustomization.yaml")
@@ -53,10 +55,38 @@ func TestPoliciesAreInstalled(t *testing.T) {
 	if err := yaml.Unmarshal(data, &k); err != nil {
 		t.Fatal(err)
 	}
-	for _, folder := range []string{"../crds", "../daemonset", "../controller", "../admission"} {
+	for _, folder := range []string{"../crds", "../daemonset", "../controller", "../flowschemas", "../admission"} {
 		if !slices.Contains(k.Resources, folder) {
 			t.Errorf("deploy/cluster lacks %s", folder)
 		}
+	}
+}
+
+// TestPoliciesWriteTheScope checks that the rules of all admission policies have the scope that the
+// API server would add. A tool that compares the cluster with the manifests, such as Argo CD,
+// compares lists as a whole, and would show a difference.
+func TestPoliciesWriteTheScope(t *testing.T) {
+	rules := 0
+	for _, file := range manifests(t, "..") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for document := range strings.SplitSeq(string(text), "\n---\n") {
+			var policy admissionv1.ValidatingAdmissionPolicy // a MutatingAdmissionPolicy has the same rules
+			if err := yaml.Unmarshal([]byte(document), &policy); err != nil || policy.Spec.MatchConstraints == nil {
+				continue // templates of the chart are not YAML
+			}
+			for _, rule := range policy.Spec.MatchConstraints.ResourceRules {
+				rules++
+				if rule.Scope == nil || *rule.Scope != admissionv1.AllScopes {
+					t.Errorf("%s %s: a rule for %v has no scope", policy.Kind, policy.Name, rule.Resources)
+				}
+			}
+		}
+	}
+	if rules < 20 {
+		t.Errorf("found %d rules, want those of all policies", rules)
 	}
 }
 

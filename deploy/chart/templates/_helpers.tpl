@@ -59,6 +59,7 @@
   "nodeSelector" $selector
   "tolerations" $tolerations
   "isolation" (has (get (get $pool "settings" | default dict) "isolation" | toString | lower) (list "true" "t" "1"))
+  "maxUnavailable" (get $pool "maxUnavailable" | default 1)
   "settings" (get $pool "settings" | default dict)) -}}
 {{- end -}}
 {{ toYaml $pools }}

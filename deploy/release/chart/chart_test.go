@@ -127,10 +127,11 @@ func TestPools(t *testing.T) {
 		"pools": {Target{Release: "numa", Namespace: "platform"}, `
 pools:
   - {name: cpu, nodeSelector: {pool: cpu}, gpu: false, settings: {reserved-cpus: 0-3, full-cores: true}}
-  - {name: gpu, nodeSelector: {pool: gpu, example.com/gpu: ""}, tolerations: [{key: gpu, operator: Exists}], settings: {gpu-shares: 2}}
+  - {name: gpu, nodeSelector: {pool: gpu, example.com/gpu: ""}, tolerations: [{key: gpu, operator: Exists}], maxUnavailable: 10%, settings: {gpu-shares: 2}}
 gpu: {enabled: true, driverRoot: /run/nvidia/driver}
 nodeMetrics: {enabled: true, port: 9129}
 podMonitor: {enabled: true, tokenSecret: {name: scraper}}
+resources: {agent: {limits: {memory: 512Mi}}, nvml: {requests: {cpu: 10m}}}
 `},
 		"k3s": {Target{Release: "numalet", Namespace: "kube-numalet"}, `
 kubelet: {preset: k3s}
@@ -150,6 +151,7 @@ containerd: {installer: undo, settings: {containerd-unit: k0scontroller.service,
 podMonitor: {enabled: true, labels: {release: prometheus}, tokenSecret: {name: scraper}}
 networkPolicy: {enabled: true}
 priorityQuota: {enabled: true}
+seLinuxOptions: {type: spc_t}
 controller:
   replicas: 3
   nodeSelector: {pool: system}
@@ -188,6 +190,8 @@ func TestSchemaRefuses(t *testing.T) {
 		"a text as a switch":        {`gpu: {enabled: "no"}`, "enabled"},
 		"a list as a setting":       {`pools: [{settings: {reserved-cpus: [0, 1]}}]`, "reserved-cpus"},
 		"a port out of range":       {`nodeMetrics: {port: 65536}`, "port"},
+		"no node at a time":         {`pools: [{maxUnavailable: 0}]`, "maxUnavailable"},
+		"no part of the nodes":      {`pools: [{maxUnavailable: 0%}]`, "maxUnavailable"},
 		"metrics without a token":   {`podMonitor: {enabled: true}`, "name"},
 		"two pools without a name":  {`pools: [{nodeSelector: {a: b}}, {nodeSelector: {a: c}}]`, "each needs a name"},
 		"two pools, one everywhere": {`pools: [{name: a}, {name: b, nodeSelector: {a: c}}]`, "a nodeSelector"},
@@ -401,6 +405,125 @@ func TestNetworkPolicy(t *testing.T) {
 	byText := cmpopts.SortSlices(func(a, b any) bool { return fmt.Sprint(a) < fmt.Sprint(b) })
 	if diff := cmp.Diff(want, got, byText); diff != "" {
 		t.Errorf("ports that connections are allowed to (-want +got):\n%s", diff)
+	}
+}
+
+// TestMaxUnavailable checks on how many nodes of a pool the DaemonSets are updated at a time.
+func TestMaxUnavailable(t *testing.T) {
+	rendered, err := Render(load(t), Target{Release: "numalet", Namespace: namespace}, values(t, `
+pools:
+  - {name: a, nodeSelector: {pool: a}, maxUnavailable: 10%}
+  - {name: b, nodeSelector: {pool: b}, maxUnavailable: 7}
+  - {name: c, nodeSelector: {pool: c}}
+gpu: {enabled: true}
+containerd: {installer: install}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]any{}
+	for name, object := range objects(t, Join(rendered)) {
+		if strings.HasPrefix(name, "DaemonSet ") {
+			value, _, err := unstructured.NestedFieldNoCopy(object, "spec", "updateStrategy", "rollingUpdate", "maxUnavailable")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[strings.TrimPrefix(name, "DaemonSet ")] = fmt.Sprint(value)
+		}
+	}
+	want := map[string]any{}
+	for _, program := range []string{"numalet", "numalet-nvml", "numalet-containerd"} {
+		want[program+"-a"], want[program+"-b"], want[program+"-c"] = "10%", "7", "1"
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("maxUnavailable (-want +got):\n%s", diff)
+	}
+}
+
+// TestFlowSchemas checks that the FlowSchemas are installed with the controller, unless they are
+// disabled, and that they name the namespace of the release.
+func TestFlowSchemas(t *testing.T) {
+	for text, want := range map[string]int{
+		``:                              3,
+		`flowSchemas: {enabled: false}`: 0,
+		`controller: {enabled: false}`:  0,
+	} {
+		rendered, err := Render(load(t), Target{Release: "numa", Namespace: "platform"}, values(t, text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := 0
+		for name, object := range objects(t, rendered["rbac.yaml"]) {
+			if strings.HasPrefix(name, "FlowSchema ") {
+				got++
+				if !strings.Contains(fmt.Sprint(object), "namespace:platform") {
+					t.Errorf("%s does not name the namespace platform: %v", name, object)
+				}
+			}
+		}
+		if got != want {
+			t.Errorf("%q: %d FlowSchemas, want %d", text, got, want)
+		}
+	}
+}
+
+// TestMonitors checks that the series of each program have a job of their own, and name the node or
+// the replica in the label "instance", as deploy/monitoring requires.
+func TestMonitors(t *testing.T) {
+	rendered, err := Render(load(t), Target{Release: "numalet", Namespace: namespace}, values(t, `
+nodeMetrics: {enabled: true}
+podMonitor: {enabled: true, tokenSecret: {name: scraper}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []map[string]any
+	for name, object := range objects(t, rendered["options.yaml"]) {
+		endpoints, _, err := unstructured.NestedSlice(object, "spec", "podMetricsEndpoints")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, endpoint := range endpoints {
+			labels := map[string]any{"monitor": name, "path": endpoint.(map[string]any)["path"]}
+			relabelings, _ := endpoint.(map[string]any)["relabelings"].([]any)
+			for _, r := range relabelings {
+				rule := r.(map[string]any)
+				value := rule["replacement"]
+				if value == nil {
+					value = rule["sourceLabels"]
+				}
+				labels[rule["targetLabel"].(string)] = value
+			}
+			got = append(got, labels)
+		}
+	}
+	pod, node := []any{"__meta_kubernetes_pod_name"}, []any{"__meta_kubernetes_pod_node_name"}
+	want := []map[string]any{
+		{"monitor": "PodMonitor numalet", "path": "/metrics", "job": "numalet-agent", "instance": node},
+		{"monitor": "PodMonitor numalet", "path": "/metrics/deviceplugin", "job": "numalet-deviceplugin", "instance": node},
+		{"monitor": "PodMonitor numalet-controller", "path": "/metrics", "job": "numalet-controller", "instance": pod},
+	}
+	byPath := cmpopts.SortSlices(func(a, b map[string]any) bool {
+		return fmt.Sprint(a["monitor"], a["path"]) < fmt.Sprint(b["monitor"], b["path"])
+	})
+	if diff := cmp.Diff(want, got, byPath); diff != "" {
+		t.Errorf("labels of the series (-want +got):\n%s", diff)
+	}
+}
+
+// TestPoliciesOfControllerApart checks that, before Kubernetes 1.36, the folder with the controller's
+// admission policies has no object that is also in the folder with the other policies. If it had
+// one, deleting the policies of the controller would delete this object, which is still needed.
+func TestPoliciesOfControllerApart(t *testing.T) {
+	others := objects(t, build(t, "resources: [../before-1.36/admission]\n"))
+	own := objects(t, build(t, "resources: [../before-1.36/scheduler-name]\n"))
+	for name := range own {
+		if others[name] != nil {
+			t.Errorf("%s is in both folders", name)
+		}
+	}
+	if len(own) == 0 || len(others) == 0 {
+		t.Errorf("%d policies of the controller, and %d others", len(own), len(others))
 	}
 }
 

@@ -28,6 +28,7 @@ containerd: {installer: install}
 controller: {kubeSchedulerConfiguration: {apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration}}
 nodeMetrics: {enabled: true}
 podMonitor: {enabled: true, labels: {a: "1"}, tokenSecret: {name: scraper}}
+seLinuxOptions: {type: spc_t, level: "s0"}
 networkPolicy: {enabled: true}
 priorityQuota: {enabled: true, pods: 5000}
 `,
