@@ -14,14 +14,15 @@ import (
 )
 
 // named returns the whole GPUs that the agent of a node lists in the NodeTopology. It leaves out
-// GPUs in MIG mode. In the result, all GPUs are free, except for unhealthy ones.
+// GPUs in MIG mode. In the result, all healthy GPUs are free, and all other GPUs are not. The device
+// plugin lists a GPU as unhealthy also if its health is unknown, so the kubelet gives it to no pod.
 func named(t *v1alpha1.NodeTopology) (gpus []sched.GPU) {
 	for _, g := range whole(t) {
 		device := sched.GPU{ID: g.ID, Type: cmp.Or(g.Type, gpu.TypeName(g.Model)), NUMA: topology.Unknown, Free: sched.WholeGPU}
 		if g.NUMA != nil {
 			device.NUMA = topology.NodeID(*g.NUMA)
 		}
-		if g.Health == unhealthy {
+		if g.Health != gpu.Healthy.String() {
 			device.Free = 0
 		}
 		gpus = append(gpus, device)
@@ -55,9 +56,6 @@ func whole(topology *v1alpha1.NodeTopology) (gpus []v1alpha1.GPU) {
 	}
 	return gpus
 }
-
-// unhealthy is the value of the field `health` of a GPU that must not be allocated.
-const unhealthy = "Unhealthy"
 
 // nameless returns n GPUs without IDs. They stand for the GPUs of a node whose agent lists no GPUs.
 func nameless(model string, n int64) []sched.GPU {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/pkg/gpu"
+	"github.com/numalet/numalet/pkg/sched"
 )
 
 // TestLinks checks that the record of a node has the links between the node's whole GPUs, and
@@ -32,6 +33,22 @@ func TestLinks(t *testing.T) {
 			got := record(&node{object: nodeOf("n", nil), topology: topology}, "nvidia.com/gpu")
 			if diff := cmp.Diff(tc.want, got.Links); diff != "" {
 				t.Errorf("links (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestHealth checks that only healthy GPUs are free in the record of a node.
+func TestHealth(t *testing.T) {
+	for health, want := range map[string]sched.MilliGPU{"Healthy": sched.WholeGPU, "Unhealthy": 0, "Unknown": 0} {
+		t.Run(health, func(t *testing.T) {
+			topology := &v1alpha1.NodeTopology{Status: v1alpha1.NodeTopologyStatus{GPUs: []v1alpha1.GPU{{ID: "GPU-a", Form: "physical", Health: health}}}}
+			var free []sched.MilliGPU
+			for _, g := range record(&node{object: nodeOf("n", nil), topology: topology}, "nvidia.com/gpu").GPUs {
+				free = append(free, g.Free)
+			}
+			if diff := cmp.Diff([]sched.MilliGPU{want}, free); diff != "" {
+				t.Errorf("free capacity of each GPU (-want +got):\n%s", diff)
 			}
 		})
 	}

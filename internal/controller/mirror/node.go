@@ -11,7 +11,7 @@ import (
 )
 
 // record returns the record (sched.Node) of a node as if all its resources were free, except for
-// unhealthy GPUs. The record has the exclusive CPUs that the node's agent publishes in the
+// GPUs that are not healthy. The record has the exclusive CPUs that the node's agent publishes in the
 // NodeTopology. It has no exclusive CPUs if there is no NodeTopology, or while the agent is not
 // ready or does not renew its Lease.
 func record(of *node, gpus string) *sched.Node {

@@ -54,7 +54,7 @@ func topologyOf(name string, w scenario.Words) *v1alpha1.NodeTopology {
 		topology.Status.NUMA = append(topology.Status.NUMA, n)
 	}
 	for id, model := range w.List("gpus") {
-		topology.Status.GPUs = append(topology.Status.GPUs, v1alpha1.GPU{ID: fmt.Sprint(id), Model: model, Form: "physical"})
+		topology.Status.GPUs = append(topology.Status.GPUs, v1alpha1.GPU{ID: fmt.Sprint(id), Model: model, Form: "physical", Health: "Healthy"})
 	}
 	for model, profile := range w.Pairs("slices") {
 		topology.Status.GPUs = append(topology.Status.GPUs, v1alpha1.GPU{ID: model + profile, Model: model, Form: "virtual", Type: gpu.SliceTypeName(model, profile)})
