@@ -3,6 +3,7 @@ package cdi
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/NVIDIA/nvidia-container-toolkit/pkg/nvcdi/spec"
@@ -36,6 +37,9 @@ func (w *SpecWriter) writeSpec(units []gpu.Unit, driver Source) error {
 	common, err := describer.GetCommonEdits()
 	if err != nil {
 		return fmt.Errorf("find the driver's files under %s: %w; --driver-root must have the whole driver, not only its libraries", w.Root, err)
+	}
+	if err := w.checkCommon(common); err != nil {
+		return err
 	}
 	return w.save(devices, common)
 }
@@ -89,6 +93,22 @@ func (w *SpecWriter) check(unit gpu.Unit, described []specs.Device) error {
 	}
 	if got := len(described[0].ContainerEdits.DeviceNodes); got < want {
 		return fmt.Errorf("%d of its %d device nodes are under %s/dev; start nvidia-persistenced or run nvidia-smi on the host, which creates them", got, want, strings.TrimSuffix(w.Root, "/"))
+	}
+	return nil
+}
+
+// commonFiles are the device files that every container with GPUs needs, whichever GPUs it has.
+// Without them, CUDA cannot be initialized.
+var commonFiles = []string{"/dev/nvidiactl", "/dev/nvidia-uvm"}
+
+// checkCommon returns an error if nvcdi's description of what every container needs is incomplete.
+// nvcdi leaves out device files that it does not find. After a boot, the driver may create
+// /dev/nvidia-uvm later than the device files of the GPUs.
+func (w *SpecWriter) checkCommon(common *cdi.ContainerEdits) error {
+	for _, path := range commonFiles {
+		if !slices.ContainsFunc(common.DeviceNodes, func(node *specs.DeviceNode) bool { return node.Path == path }) {
+			return fmt.Errorf("there is no device file %s; run nvidia-smi and nvidia-modprobe -c 0 -u on the host, which create it", strings.TrimSuffix(w.Root, "/")+path)
+		}
 	}
 	return nil
 }

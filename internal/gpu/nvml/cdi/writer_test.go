@@ -21,6 +21,7 @@ const kind = "numalet.dev/gpu"
 type driver struct {
 	nodes map[string]int // number of device files by UUID
 	files error          // why the driver's files are not found
+	lacks string         // the device file of the driver that is not found
 	asked int
 }
 
@@ -30,8 +31,14 @@ func (d *driver) Describer(Paths) (Describer, error) {
 }
 
 func (d *driver) GetCommonEdits() (*cncf.ContainerEdits, error) {
+	var nodes []*specs.DeviceNode
+	for _, path := range []string{"/dev/nvidia-uvm", "/dev/nvidiactl"} {
+		if path != d.lacks {
+			nodes = append(nodes, &specs.DeviceNode{HostPath: "/host" + path, Path: path})
+		}
+	}
 	return &cncf.ContainerEdits{ContainerEdits: &specs.ContainerEdits{
-		Env: []string{"A=1"}, Mounts: []*specs.Mount{{HostPath: "/host/usr/lib/libcuda.so.1", ContainerPath: "/usr/lib/libcuda.so.1"}},
+		Env: []string{"A=1"}, DeviceNodes: nodes, Mounts: []*specs.Mount{{HostPath: "/host/usr/lib/libcuda.so.1", ContainerPath: "/usr/lib/libcuda.so.1"}},
 	}}, d.files
 }
 
@@ -89,6 +96,10 @@ func TestPrepare(t *testing.T) {
 		"no files": {driver{nodes: map[string]int{"GPU-a": 1, "MIG-1": 3}, files: errors.New("no libcuda.so")}, nil, map[string]string{
 			"GPU-a": none + "find the driver's files under /host: no libcuda.so; --driver-root must have the whole driver, not only its libraries",
 			"MIG-1": none + "find the driver's files under /host: no libcuda.so; --driver-root must have the whole driver, not only its libraries",
+		}},
+		"no device file for memory": {driver{nodes: map[string]int{"GPU-a": 1, "MIG-1": 3}, lacks: "/dev/nvidia-uvm"}, nil, map[string]string{
+			"GPU-a": none + "there is no device file /host/dev/nvidia-uvm; run nvidia-smi and nvidia-modprobe -c 0 -u on the host, which create it",
+			"MIG-1": none + "there is no device file /host/dev/nvidia-uvm; run nvidia-smi and nvidia-modprobe -c 0 -u on the host, which create it",
 		}},
 		"no devices": {driver{}, nil, map[string]string{"GPU-a": none + "no such GPU", "MIG-1": none + "no such GPU"}},
 	} {
@@ -170,6 +181,9 @@ func TestSpecificationFollows(t *testing.T) {
 		{"it stays lost", two(gpu.Unhealthy), func() {}, 5, []string{"MIG-1"}},
 		{"it is back", two(gpu.Healthy), func() { d.nodes["GPU-a"] = 1 }, 6, []string{"GPU-a", "MIG-1"}},
 		{"no GPUs", &gpu.Inventory{}, func() {}, 6, nil},
+		{"the driver lacks a file", two(gpu.Healthy), func() { d.lacks = "/dev/nvidiactl" }, 7, nil},
+		{"the driver has the file", two(gpu.Healthy), func() { d.lacks = "" }, 8, []string{"GPU-a", "MIG-1"}},
+		{"no GPUs again", &gpu.Inventory{}, func() {}, 8, nil},
 	} {
 		step.change()
 		k.Prepare(step.inventory, d)
