@@ -6,6 +6,7 @@ package nvmlserver
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -20,7 +21,7 @@ import (
 )
 
 // Run monitors the GPUs, and sends their inventory to clients. It returns when ctx ends, or when the
-// monitor or one of the servers fails.
+// monitor or one of the servers fails, or when a new container is needed to open the GPUs.
 func Run(ctx context.Context, cfg config.NVML) error {
 	log := telemetry.NewLogger(os.Stderr, telemetry.LogOptions{JSON: cfg.LogFormat == config.JSON, Verbosity: cfg.Verbosity})
 	version := telemetry.Version()
@@ -39,6 +40,9 @@ func Run(ctx context.Context, cfg config.NVML) error {
 	group.Go(func() error { return health.Run(ctx) })
 	group.Go(func() error { return feed.Run(ctx) })
 	group.Go(func() error { return monitor.Run(ctx) })
+	group.Go(func() error {
+		return watchDevices(ctx, os.DirFS(filepath.Join(cfg.DriverRoot, "dev")), os.DirFS("/dev"), time.Tick(cfg.Refresh))
+	})
 	defer log.Info("ended")
 	return group.Wait()
 }
