@@ -20,8 +20,8 @@ import (
 	"github.com/numalet/numalet/pkg/gpu"
 )
 
-// Run monitors the GPUs, and sends their inventory to clients. It returns when ctx ends, or when the
-// monitor or one of the servers fails, or when a new container is needed to open the GPUs.
+// Run monitors the GPUs, and sends their inventory to clients. It returns when ctx ends, when the
+// monitor or one of the servers fails, or when only a new container can open the GPUs.
 func Run(ctx context.Context, cfg config.NVML) error {
 	log := telemetry.NewLogger(os.Stderr, telemetry.LogOptions{JSON: cfg.LogFormat == config.JSON, Verbosity: cfg.Verbosity})
 	version := telemetry.Version()
