@@ -19,8 +19,11 @@ const (
 	eventWait = time.Second
 	// reopenAfter is a number of polls. If at least one GPU has not answered in this many polls in
 	// a row, NVML is closed and initialized again. NVML finds a GPU that was reset, or that is back
-	// on the PCI bus, only when it is initialized.
-	reopenAfter = 6
+	// on the PCI bus, only when it is initialized. As long as a GPU does not answer, each next such
+	// number of polls is twice as large, up to maxReopenAfter, because initializing NVML interrupts
+	// the monitoring of all GPUs.
+	reopenAfter    = 6
+	maxReopenAfter = 60
 )
 
 var errLost = errors.New("a GPU does not answer; initializing NVML again")
@@ -50,14 +53,15 @@ type Monitor struct {
 	dog       *watchdog
 	open      cdi.Source     // the driver of this session; nil between sessions
 	published *gpu.Inventory // the inventory that was published last
-	lost      int            // number of consecutive polls, up to now, with a GPU that did not answer
+	lost      int            // number of consecutive polls of this session, up to now, with a GPU that did not answer
+	patience  int            // number of such polls after which NVML is initialized again
 	problem   string         // the problem that was logged last
 }
 
 // NewMonitor returns a Monitor. It opens no driver until Run is called.
 func NewMonitor(o MonitorOptions) *Monitor {
 	none := &gpu.Inventory{}
-	return &Monitor{MonitorOptions: o, complete: none, health: health.New(none, o.MinFault), dog: newWatchdog(o.Now), published: none}
+	return &Monitor{MonitorOptions: o, complete: none, health: health.New(none, o.MinFault), dog: newWatchdog(o.Now), published: none, patience: reopenAfter}
 }
 
 // Run publishes the inventory until ctx ends, and then returns nil. If NVML exists but cannot be
@@ -72,10 +76,11 @@ func (m *Monitor) Run(ctx context.Context) error {
 		case errors.Is(err, ErrAbsent):
 			m.logProblem(err)
 			m.markLost(err)
-		case !errors.Is(err, errLost):
-			return err
-		default:
+		case errors.Is(err, errLost):
 			m.logProblem(err)
+			continue // without a wait, because no GPU is monitored while NVML is closed
+		default:
+			return err
 		}
 		select {
 		case <-ctx.Done():
@@ -109,7 +114,8 @@ func (m *Monitor) session(ctx context.Context) error {
 		case e := <-events:
 			m.handle(e)
 		case <-m.Tick:
-			if m.poll(driver); m.lost >= reopenAfter {
+			if m.poll(driver); m.lost >= m.patience {
+				m.patience = min(2*m.patience, maxReopenAfter)
 				return errLost
 			}
 		}
@@ -145,7 +151,7 @@ func (m *Monitor) poll(driver Driver) {
 	}
 	m.lost++
 	if !lost {
-		m.lost = 0
+		m.lost, m.patience = 0, reopenAfter
 	}
 	m.publish()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr/funcr"
@@ -109,6 +110,51 @@ func TestLostGPUFreezesNoOther(t *testing.T) {
 			t.Errorf("units (-want +got):\n%s", diff)
 		}
 	}
+}
+
+// losing is a fake driver whose only GPU answers until a time, and never again. It records in
+// `opened` and `closed` when sessions with it begin and end.
+type losing struct {
+	Driver
+	until          time.Time
+	opened, closed []string
+	since          func() string // the time since the start of the test
+}
+
+func (l *losing) open() (Driver, error) {
+	l.opened = append(l.opened, l.since())
+	return l, nil
+}
+func (l *losing) Close() { l.closed = append(l.closed, l.since()) }
+func (l *losing) Inventory() (*gpu.Inventory, error) {
+	return &gpu.Inventory{GPUs: []gpu.GPU{device("a", 0)}}, nil
+}
+func (l *losing) Probe(string) health.Probe { return health.Probe{Answers: time.Now().Before(l.until)} }
+func (l *losing) Next(time.Duration) (health.Event, bool, error) {
+	time.Sleep(time.Millisecond)
+	return health.Event{}, false, nil
+}
+
+// TestLostForGood checks that NVML is initialized again and again while a GPU is lost, at growing
+// intervals. NVML must be open nearly all the time, because no GPU is monitored while it is closed.
+func TestLostForGood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		driver := &losing{until: start.Add(5 * time.Second), since: func() string { return time.Since(start).Truncate(time.Second).String() }}
+		monitor := NewMonitor(MonitorOptions{Open: driver.open, Tick: time.Tick(10 * time.Second), Now: time.Now, Publish: func(*gpu.Inventory) {}})
+		ctx, stop := context.WithTimeout(t.Context(), 40*time.Minute)
+		defer stop()
+		if err := monitor.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		again := []string{"1m0s", "2m50s", "6m40s", "14m30s", "24m20s", "34m10s"}
+		if diff := cmp.Diff(append([]string{"0s"}, again...), driver.opened); diff != "" {
+			t.Errorf("times at which NVML was initialized (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(append(again, "40m0s"), driver.closed); diff != "" {
+			t.Errorf("times at which NVML was closed (-want +got):\n%s", diff)
+		}
+	})
 }
 
 func TestOnlyNode(t *testing.T) {

@@ -32,6 +32,8 @@ import (
 //	                      an event, it prints how the event changed the inventory
 //	look [30s]            lets a time pass, if one is given. Then it polls all GPUs, and
 //	                      prints what changed
+//	reopened              waits for the poll after NVML was closed and initialized again, which no
+//	                      tick triggers. Then it prints what changed
 //	inventory             prints the inventory
 //	links                 prints the links between the GPUs
 func TestScenarios(t *testing.T) {
@@ -68,6 +70,7 @@ func (s *scene) commands() scenario.Commands {
 		"start":     s.start,
 		"inject":    s.inject,
 		"look":      s.look,
+		"reopened":  func(c *scenario.Command) { c.WriteString(s.changes()) },
 		"inventory": func(c *scenario.Command) { c.WriteString(describe(s.inventory)) },
 		"links":     func(c *scenario.Command) { c.WriteString(links(s.inventory)) },
 	}
@@ -87,7 +90,9 @@ func (s *scene) inject(c *scenario.Command) {
 func (s *scene) start(c *scenario.Command) {
 	ctx, cancel := context.WithCancel(context.Background())
 	monitor := NewMonitor(MonitorOptions{
-		Open: func() (Driver, error) { return Open(Options{Library: s.fake.Library, Machine: s.machine}) },
+		Open: func() (Driver, error) {
+			return Open(Options{Library: s.fake.Library, Machine: s.machine})
+		},
 		Publish: func(inventory *gpu.Inventory) {
 			select {
 			case s.published <- inventory:
