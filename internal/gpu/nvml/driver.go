@@ -39,4 +39,8 @@ type Options struct {
 	Library string // path or name of libnvidia-ml.so.1
 	Machine fs.FS  // the machine's root directory; its directory /sys has the NUMA nodes of GPUs
 	Log     logr.Logger
+	// MemoryErrors has the number of uncorrected memory errors of each GPU since its last reset, by
+	// UUID, as of the last probe. The Driver updates it. If the next Driver gets the same map, it
+	// also finds resets between the two sessions. A nil map lets Open create one.
+	MemoryErrors map[string]uint64
 }

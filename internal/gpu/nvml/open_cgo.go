@@ -14,7 +14,6 @@ type driver struct {
 	Options
 	lib    nvml.Interface
 	events nvml.EventSet
-	errors map[string]uint64 // number of memory errors since the GPU's last reset, by UUID, as of the last probe
 
 	mu struct {
 		sync.Mutex
@@ -25,7 +24,10 @@ type driver struct {
 // Open loads and initializes NVML. The error wraps ErrAbsent if NVML or the driver is
 // missing.
 func Open(o Options) (Driver, error) {
-	d := &driver{Options: o, lib: nvml.New(nvml.WithLibraryPath(o.Library)), errors: map[string]uint64{}}
+	d := &driver{Options: o, lib: nvml.New(nvml.WithLibraryPath(o.Library))}
+	if d.MemoryErrors == nil {
+		d.MemoryErrors = map[string]uint64{}
+	}
 	d.mu.watched = map[nvml.Device]string{}
 	switch ret := d.lib.Init(); ret {
 	case nvml.SUCCESS:

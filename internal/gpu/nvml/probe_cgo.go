@@ -22,8 +22,8 @@ func (d *driver) Probe(uuid string) health.Probe {
 	}
 	p := health.Probe{Answers: true, Action: action(gpu)}
 	if errors, ret := gpu.GetTotalEccErrors(nvml.MEMORY_ERROR_TYPE_UNCORRECTED, nvml.VOLATILE_ECC); ret == nvml.SUCCESS {
-		p.Reset = errors < d.errors[uuid]
-		d.errors[uuid] = errors
+		p.Reset = errors < d.MemoryErrors[uuid]
+		d.MemoryErrors[uuid] = errors
 	}
 	return p
 }

@@ -89,9 +89,10 @@ func (s *scene) inject(c *scenario.Command) {
 
 func (s *scene) start(c *scenario.Command) {
 	ctx, cancel := context.WithCancel(context.Background())
+	memoryErrors := map[string]uint64{}
 	monitor := NewMonitor(MonitorOptions{
 		Open: func() (Driver, error) {
-			return Open(Options{Library: s.fake.Library, Machine: s.machine})
+			return Open(Options{Library: s.fake.Library, Machine: s.machine, MemoryErrors: memoryErrors})
 		},
 		Publish: func(inventory *gpu.Inventory) {
 			select {

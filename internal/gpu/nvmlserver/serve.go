@@ -27,8 +27,9 @@ func Run(ctx context.Context, cfg config.NVML) error {
 	version := telemetry.Version()
 	log.Info("start", "version", version)
 	feed := gpufeed.NewServer(cfg.GPUSocket, max(gpufeed.DefaultTimeout, 3*cfg.Refresh))
+	memoryErrors := map[string]uint64{}
 	monitor := nvml.NewMonitor(nvml.MonitorOptions{
-		Open: func() (nvml.Driver, error) { return open(cfg, log) }, Prepare: specWriter(cfg, log), Publish: feed.Publish,
+		Open: func() (nvml.Driver, error) { return open(cfg, memoryErrors, log) }, Prepare: specWriter(cfg, log), Publish: feed.Publish,
 		Tick: time.Tick(cfg.Refresh), Now: time.Now, MinFault: cfg.RecoveryDelay, Log: log,
 	})
 	health, err := telemetry.NewServer(cfg.HealthAddr, telemetry.NewRegistry("numalet-nvml", version),
@@ -64,8 +65,8 @@ func specWriter(cfg config.NVML, log logr.Logger) func(*gpu.Inventory, cdi.Sourc
 }
 
 // open opens the driver. It searches for NVML at each call, because a driver may be
-// installed while numalet-nvml runs.
-func open(cfg config.NVML, log logr.Logger) (nvml.Driver, error) {
+// installed while numalet-nvml runs. All calls get the same map memoryErrors (see nvml.Options).
+func open(cfg config.NVML, memoryErrors map[string]uint64, log logr.Logger) (nvml.Driver, error) {
 	library := cfg.Library
 	if library == "" {
 		var err error
@@ -73,5 +74,5 @@ func open(cfg config.NVML, log logr.Logger) (nvml.Driver, error) {
 			return nil, err
 		}
 	}
-	return nvml.Open(nvml.Options{Library: library, Machine: os.DirFS(cfg.SysfsRoot), Log: log})
+	return nvml.Open(nvml.Options{Library: library, Machine: os.DirFS(cfg.SysfsRoot), Log: log, MemoryErrors: memoryErrors})
 }
