@@ -23,6 +23,7 @@ func (n *Node) Create(ctx context.Context, c workload.Container) (workload.Answe
 	if err != nil {
 		return workload.Answer{}, n.reportRefusal(ctx, c, err, retried)
 	}
+	n.warnOfHidden(c, gpus)
 	a, err := n.create(ctx, c)
 	switch {
 	case a.Exclusive:

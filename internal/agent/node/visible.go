@@ -1,6 +1,7 @@
 package node
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -72,6 +73,28 @@ func hiddenFrom(set []string) string {
 		return ""
 	}
 	return voidDevices
+}
+
+// GPUsHiddenReason is the reason of an event on a pod. The event says that a container of the pod
+// names GPUs by UUID, and that the agent hides them.
+const GPUsHiddenReason = "NumaletGPUsHidden"
+
+// warnOfHidden writes an event if the container's environment names GPUs or MIG slices by UUID, and
+// the agent hides them. The parameter `visible` is the result of visibleGPUs. Another device plugin,
+// such as that of NVIDIA, may have allocated these GPUs to the container. Without the event, nothing
+// would show this plugin, because its devices have the same IDs as those of Numalet.
+func (n *Node) warnOfHidden(c workload.Container, visible string) {
+	set := valuesOf(c.Env, v1alpha1.EnvGPUs)
+	if visible != voidDevices || len(set) == 0 {
+		return
+	}
+	named := set[len(set)-1]
+	if !strings.HasPrefix(named, "GPU-") && !strings.HasPrefix(named, "MIG-") {
+		return
+	}
+	n.env.Events.Warn(c.Sandbox.Pod, GPUsHiddenReason, fmt.Sprintf(
+		"container %q sees none of the GPUs that %s names (%s), because numalet-deviceplugin did not allocate them to it; if another device plugin did, remove that plugin and create the pod again",
+		c.Name, v1alpha1.EnvGPUs, named))
 }
 
 // gpusOf returns the sorted GPUs and MIG slices to which the device IDs belong, without

@@ -55,3 +55,40 @@ func TestVisibleGPUs(t *testing.T) {
 		})
 	}
 }
+
+// warnings records events of type Warning.
+type warnings []string
+
+func (w *warnings) Warn(_ workload.Pod, reason, message string) { *w = append(*w, reason+": "+message) }
+func (w *warnings) Note(workload.Pod, string, string)           {}
+
+// TestWarnsOfHiddenGPUs checks that an event reports a container that sees no GPUs although its
+// environment names some by UUID, as NVIDIA's device plugin does.
+func TestWarnsOfHiddenGPUs(t *testing.T) {
+	event := func(gpus string) warnings {
+		return warnings{`NumaletGPUsHidden: container "c" sees none of the GPUs that NVIDIA_VISIBLE_DEVICES names (` + gpus +
+			`), because numalet-deviceplugin did not allocate them to it; if another device plugin did, remove that plugin and create the pod again`}
+	}
+	for name, tc := range map[string]struct {
+		visible string
+		env     []string
+		want    warnings
+	}{
+		"a GPU":                {voidDevices, []string{"NVIDIA_VISIBLE_DEVICES=GPU-1"}, event("GPU-1")},
+		"GPUs":                 {voidDevices, []string{"NVIDIA_VISIBLE_DEVICES=GPU-1,GPU-2"}, event("GPU-1,GPU-2")},
+		"a MIG slice":          {voidDevices, []string{"NVIDIA_VISIBLE_DEVICES=MIG-1"}, event("MIG-1")},
+		"all GPUs":             {voidDevices, []string{"NVIDIA_VISIBLE_DEVICES=all"}, nil},
+		"no GPUs":              {voidDevices, nil, nil},
+		"visible, as named":    {"", []string{"NVIDIA_VISIBLE_DEVICES=GPU-1"}, nil},
+		"visible, as recorded": {"GPU-2", []string{"NVIDIA_VISIBLE_DEVICES=GPU-1"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got warnings
+			n := &Node{env: Dependencies{Events: &got}}
+			n.warnOfHidden(workload.Container{Name: "c", Env: tc.env}, tc.visible)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
