@@ -73,9 +73,12 @@ func TestPoliciesWriteTheScope(t *testing.T) {
 			t.Fatal(err)
 		}
 		for document := range strings.SplitSeq(string(text), "\n---\n") {
-			var policy admissionv1.ValidatingAdmissionPolicy // a MutatingAdmissionPolicy has the same rules
-			if err := yaml.Unmarshal([]byte(document), &policy); err != nil || policy.Spec.MatchConstraints == nil {
-				continue // templates of the chart are not YAML
+			var policy admissionv1.ValidatingAdmissionPolicy                                                                  // a MutatingAdmissionPolicy has the same rules
+			if err := yaml.Unmarshal([]byte(document), &policy); err != nil && !strings.Contains(file, "/chart/templates/") { // templates are not YAML
+				t.Errorf("%s: %v", file, err)
+			}
+			if policy.Spec.MatchConstraints == nil {
+				continue
 			}
 			for _, rule := range policy.Spec.MatchConstraints.ResourceRules {
 				rules++

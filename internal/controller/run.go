@@ -88,7 +88,9 @@ func (c *controller) lead(ctx context.Context) error {
 	waiting, cancel := context.WithTimeout(ctx, stateTimeout)
 	defer cancel()
 	if !c.complete(waiting) && ctx.Err() == nil {
-		return fmt.Errorf("the state of this leader is not complete after %s, so another replica must lead: %w", stateTimeout, c.listed())
+		if err := c.listed(); err != nil {
+			return fmt.Errorf("the state of this leader is not complete after %s, so another replica must lead: %w", stateTimeout, err)
+		}
 	}
 	return c.schedule(ctx)
 }

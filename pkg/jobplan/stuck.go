@@ -34,10 +34,12 @@ func (p *planner) reportStuck(before string) {
 }
 
 // stuck returns the pods that have been terminating for too long and are to be created again. For
-// those that have not been terminating for too long yet, it requests another call of Next.
+// those that have not been terminating for too long yet, it requests another call of Next. It leaves
+// out pods that their node has ended: only a finalizer keeps such a pod.
 func (p *planner) stuck() (stuck []Pod) {
 	for _, pod := range p.pods {
-		if !pod.Deleting || pod.Node == "" || p.isExcess(pod) || p.Done.Has(pod.Index) {
+		ended := pod.State != Waiting && pod.State != Running
+		if !pod.Deleting || ended || pod.Node == "" || p.isExcess(pod) || p.Done.Has(pod.Index) {
 			continue
 		}
 		left := pod.Gone.Add(stuckAfter).Sub(p.now)

@@ -191,16 +191,22 @@ func GPUs(status *v1alpha1.NodeTopologyStatus) (gpus []gpu.GPU) {
 }
 
 // CountGPUs returns the number of physical GPUs of a node, and how many of these are free. A GPU is
-// free if no pod holds the GPU, a share of it or one of its MIG slices. A GPU in MIG mode without
-// slices is not free, because pods cannot get anything of it.
+// free if it is healthy, and no pod holds the GPU, a share of it or one of its MIG slices. A GPU in MIG
+// mode is free if one of its slices is healthy. Without slices, it is not free, because pods cannot get
+// anything of it.
 func CountGPUs(status *v1alpha1.NodeTopologyStatus) (all, free int) {
 	gpus, held := GPUs(status), HeldGPUs(status)
 	for _, c := range gpus {
-		if c.UUID != "" && !slices.Contains(held, c.UUID) {
+		if isHealthy(c) && !slices.Contains(held, c.UUID) {
 			free++
 		}
 	}
 	return len(gpus), free
+}
+
+func isHealthy(c gpu.GPU) bool {
+	healthy := func(s gpu.Slice) bool { return s.Health.State == gpu.Healthy }
+	return c.Health.State == gpu.Healthy || slices.ContainsFunc(c.Slices, healthy)
 }
 
 // gpuOf returns the physical GPU with this UUID, without its memory and health. The parameter `g`
@@ -212,8 +218,10 @@ func gpuOf(g v1alpha1.GPU, uuid string) gpu.GPU {
 // healthOf returns the health of a GPU or slice if it is Unhealthy. Otherwise it returns the zero
 // Health, both for a healthy GPU and for one of unknown health.
 func healthOf(g v1alpha1.GPU) gpu.Health {
-	if g.Health != gpu.Unhealthy.String() {
-		return gpu.Health{}
+	for _, state := range []gpu.State{gpu.Healthy, gpu.Unhealthy} {
+		if g.Health == state.String() {
+			return gpu.Health{State: state, Reason: g.Message}
+		}
 	}
-	return gpu.Health{State: gpu.Unhealthy, Reason: g.Message}
+	return gpu.Health{Reason: g.Message}
 }

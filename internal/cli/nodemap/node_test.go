@@ -50,6 +50,17 @@ func TestReadFails(t *testing.T) {
 	}
 }
 
+// TestFreeGPUs checks that only healthy GPUs count as free, as for the controller.
+func TestFreeGPUs(t *testing.T) {
+	for health, want := range map[string]int{"Healthy": 1, "Unhealthy": 0, "Unknown": 0} {
+		for _, g := range []v1alpha1.GPU{{ID: "GPU-1", Health: health}, {ID: "MIG-1", Parent: "GPU-1", Health: health}} {
+			if _, free := CountGPUs(&v1alpha1.NodeTopologyStatus{GPUs: []v1alpha1.GPU{g}}); free != want {
+				t.Errorf("%s is %s: %d GPUs are free, want %d", g.ID, health, free, want)
+			}
+		}
+	}
+}
+
 // TestGPUsWithoutSlices checks that a GPU in MIG mode without slices, which a NodeTopology counts but
 // does not list, is among the GPUs of the node. It is not free, and the picture of the node says
 // what it is.
@@ -58,8 +69,8 @@ func TestGPUsWithoutSlices(t *testing.T) {
 		Machine: v1alpha1.Machine{GPUs: 3},
 		NUMA:    []v1alpha1.NUMANode{{ID: 0, CPUs: "0-1"}},
 		GPUs: []v1alpha1.GPU{
-			{ID: "GPU-1", Model: "A", NUMA: new(int32)},
-			{ID: "MIG-1", Index: 1, Model: "A", Type: "A-MIG-1g.10gb", Parent: "GPU-2", NUMA: new(int32)},
+			{ID: "GPU-1", Model: "A", NUMA: new(int32), Health: "Healthy"},
+			{ID: "MIG-1", Health: "Healthy", Index: 1, Model: "A", Type: "A-MIG-1g.10gb", Parent: "GPU-2", NUMA: new(int32)},
 		},
 		GPUHolders: []v1alpha1.GPUHolder{{UID: "u", Devices: []string{"MIG-1"}}},
 	}}

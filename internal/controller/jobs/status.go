@@ -58,6 +58,9 @@ func (t *task) writeStatus(ctx context.Context, failed error) error {
 	t.setStatus(&t.job.Status)
 	if failed != nil {
 		t.job.Status.Message = failed.Error()
+		if !t.plan.Phase.Over() { // the message of a job that is over is never computed again
+			t.job.Status.Message += "; " + t.plan.Message
+		}
 	}
 	if !equality.Semantic.DeepEqual(before.Status, t.job.Status) {
 		patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
