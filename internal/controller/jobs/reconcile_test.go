@@ -63,6 +63,26 @@ func TestCountedFirst(t *testing.T) {
 	}
 }
 
+// TestCreationFails checks that the message of a job whose pods cannot be created has the reason and
+// the job's progress.
+func TestCreationFails(t *testing.T) {
+	w := newWorld(t, train())
+	w.client = interceptor.NewClient(w.client.(client.WithWatch), interceptor.Funcs{
+		Create: func(ctx context.Context, server client.WithWatch, object client.Object, opts ...client.CreateOption) error {
+			if _, pod := object.(*corev1.Pod); pod {
+				return errors.New("exceeded quota")
+			}
+			return server.Create(ctx, object, opts...)
+		},
+	})
+	if _, err := w.Reconcile(t.Context(), reconcile.Request{NamespacedName: w.key}); err == nil {
+		t.Error("Reconcile returned no error")
+	}
+	if got := w.job().Status.Message; !strings.Contains(got, "exceeded quota") || !strings.HasSuffix(got, "; 0 of 2 pods running") {
+		t.Errorf("message %q", got)
+	}
+}
+
 // TestRejectedAgain checks that if a node rejects the pods of one index one after the other, each
 // pod is replaced later than the one before. The reconciler is a new one for each pod, as after a
 // restart of the controller. A pod that starts ends the series.
