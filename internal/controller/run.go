@@ -72,6 +72,9 @@ func (c *controller) operate(ctx context.Context) error {
 // elect takes part in the election of the leader, and schedules pods while this process leads.
 func (c *controller) elect(ctx context.Context) error {
 	if c.lease == nil {
+		if !c.complete(ctx) {
+			return nil
+		}
 		return c.schedule(ctx)
 	}
 	return c.lease.Run(ctx, c.lead)
@@ -87,8 +90,12 @@ const stateTimeout = 5 * time.Minute
 func (c *controller) lead(ctx context.Context) error {
 	waiting, cancel := context.WithTimeout(ctx, stateTimeout)
 	defer cancel()
-	if !c.complete(waiting) && ctx.Err() == nil {
-		if err := c.listed(); err != nil {
+	c.log.Info("leading; waiting until the state is complete")
+	if !c.complete(waiting) {
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err := c.listed(); err != nil { // it is nil if the state was completed just now
 			return fmt.Errorf("the state of this leader is not complete after %s, so another replica must lead: %w", stateTimeout, err)
 		}
 	}
@@ -136,13 +143,9 @@ func (c *controller) watch(ctx context.Context) error {
 	return nil
 }
 
-// schedule places pods until ctx is done. It first waits until the state of the nodes is
-// complete. Otherwise CPUs that pods hold could appear free.
+// schedule places pods until ctx is done. The state of the nodes must be complete (see the method
+// complete). Otherwise CPUs that pods hold could appear free.
 func (c *controller) schedule(ctx context.Context) error {
-	c.log.Info("leading; waiting until the state is complete")
-	if !c.complete(ctx) {
-		return nil
-	}
 	if err := c.newest.CatchUp(ctx, c.clients.metadata, c.state.Holds); err != nil {
 		return err
 	}

@@ -11,8 +11,7 @@ import (
 )
 
 // giveBackAfter is how long shared containers stay off CPUs that a pod did not get because systemd
-// did not apply all changes in time. The kubelet tries again 10 to 15 s after a
-// failure.
+// did not apply all changes in time. The kubelet tries again 10 to 15 s after a failure.
 const giveBackAfter = 30 * time.Second
 
 // withheld has the CPUs that shared containers may not use for some time, even if no pod holds
@@ -31,9 +30,8 @@ type withheld struct {
 }
 
 // withhold keeps shared containers off the given CPUs for the time giveBackAfter. The pod with this
-// UID did not get these CPUs, because systemd did not apply all changes in time.
-// If other CPUs are withheld because of an earlier attempt of the pod, withhold gives these back.
-// Callers hold n.mu.
+// UID did not get these CPUs, because systemd did not apply all changes in time. If other CPUs are
+// withheld because of an earlier attempt of the pod, withhold gives these back. Callers hold n.mu.
 func (n *Node) withhold(ctx context.Context, uid string, cpus cpuset.Set) {
 	earlier := n.mu.withheld[uid].cpus
 	if len(n.mu.withheld) == 0 { // otherwise Run already calls Sweep again and again

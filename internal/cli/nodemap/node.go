@@ -215,8 +215,7 @@ func gpuOf(g v1alpha1.GPU, uuid string) gpu.GPU {
 	return gpu.GPU{UUID: uuid, Index: int(g.Index), Model: g.Model, PCI: gpu.Address(g.BusID), NUMA: topology.NodeID(known(g.NUMA))}
 }
 
-// healthOf returns the health of a GPU or slice if it is Unhealthy. Otherwise it returns the zero
-// Health, both for a healthy GPU and for one of unknown health.
+// healthOf returns the health of a GPU or slice.
 func healthOf(g v1alpha1.GPU) gpu.Health {
 	for _, state := range []gpu.State{gpu.Healthy, gpu.Unhealthy} {
 		if g.Health == state.String() {
