@@ -19,7 +19,7 @@ func Run(state *nodestate.State, pods []*sched.Pod, r *rand.Rand) (placed []sche
 	proposer := pipeline.NewProposer(state.View, pipeline.ProposerOptions{Rand: r})
 	committer := pipeline.NewCommitter(state, nil, pipeline.Effects{
 		Bind:              func(decision sched.Decision) { placed = append(placed, decision) },
-		Requeue:           func(*sched.Pod) {},
+		Requeue:           func(*sched.Pod, sched.Reason) {},
 		MarkUnschedulable: func(*sched.Pod, uint64) {},
 	})
 	for _, pod := range pods {

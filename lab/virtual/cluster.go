@@ -67,7 +67,7 @@ func NewCluster(state *nodestate.State, r Rules) *Cluster {
 	v.queue = v.newQueue()
 	v.proposer = pipeline.NewProposer(state.View, pipeline.ProposerOptions{})
 	v.committer = pipeline.NewCommitter(state, nil, pipeline.Effects{
-		Bind: v.begin, Requeue: func(pod *sched.Pod) { v.queue.MarkUnschedulable(pod, 0) }, MarkUnschedulable: v.queue.MarkUnschedulable,
+		Bind: v.begin, Requeue: func(pod *sched.Pod, _ sched.Reason) { v.queue.MarkUnschedulable(pod, 0) }, MarkUnschedulable: v.queue.MarkUnschedulable,
 	})
 	v.Every(time.Minute, v.queue.RescoreAll)
 	return v

@@ -47,7 +47,7 @@ func Run(state *nodestate.State, pods []*sched.Pod, m Model) Result {
 		Bind: func(decision sched.Decision) {
 			w.result.Placed = append(w.result.Placed, Placed{decision, w.clock.now})
 		},
-		Requeue:           func(pod *sched.Pod) { w.pending = append(w.pending, pod) },
+		Requeue:           func(pod *sched.Pod, _ sched.Reason) { w.pending = append(w.pending, pod) },
 		MarkUnschedulable: func(pod *sched.Pod, _ uint64) { w.result.Unplaced = append(w.result.Unplaced, pod) },
 	})
 	w.work()

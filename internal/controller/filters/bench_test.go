@@ -79,7 +79,7 @@ func (a *arena) decide(b *testing.B, c *nodestate.State, pods []*sched.Pod, fit 
 	p := pipeline.NewProposer(c.View, pipeline.ProposerOptions{Filter: a.first[0], Rand: rand.New(rand.NewPCG(1, 1))})
 	m := pipeline.NewCommitter(c, a.second, pipeline.Effects{
 		Bind:              func(sched.Decision) {},
-		Requeue:           func(*sched.Pod) { b.Fatal("lost without a rival") },
+		Requeue:           func(*sched.Pod, sched.Reason) { b.Fatal("lost without a rival") },
 		MarkUnschedulable: func(*sched.Pod, uint64) {},
 	})
 	for range 128 {

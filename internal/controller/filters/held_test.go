@@ -47,7 +47,7 @@ func BenchmarkHeld(b *testing.B) {
 			first := pipeline.NewProposer(c.View, pipeline.ProposerOptions{Filter: a.first[0]})
 			var bound []sched.Decision
 			second := pipeline.NewCommitter(c, a.second, pipeline.Effects{
-				Bind: func(d sched.Decision) { bound = append(bound, d) }, Requeue: func(*sched.Pod) {}, MarkUnschedulable: func(*sched.Pod, uint64) {},
+				Bind: func(d sched.Decision) { bound = append(bound, d) }, Requeue: func(*sched.Pod, sched.Reason) {}, MarkUnschedulable: func(*sched.Pod, uint64) {},
 				Widen: pipeline.NewProposer(c.View, pipeline.ProposerOptions{Filter: a.second}).Propose,
 			})
 			for i := 0; b.Loop(); i++ {

@@ -39,7 +39,7 @@ func newTiers(s *scene, names ...string) *tiers {
 	t := &tiers{scene: s, first: pipeline.NewProposer(c.View, pipeline.ProposerOptions{Filter: s.proposer}), bound: map[string]sched.Decision{}}
 	t.second = pipeline.NewCommitter(c, s.committer, pipeline.Effects{
 		Bind:              func(d sched.Decision) { t.bound[d.Pod.Name] = d },
-		Requeue:           func(p *sched.Pod) { t.again = append(t.again, p.Name) },
+		Requeue:           func(p *sched.Pod, _ sched.Reason) { t.again = append(t.again, p.Name) },
 		MarkUnschedulable: func(p *sched.Pod, _ uint64) { t.unschedulable = append(t.unschedulable, p.Name) },
 		Widen:             pipeline.NewProposer(c.View, pipeline.ProposerOptions{Filter: s.committer}).Propose,
 	})

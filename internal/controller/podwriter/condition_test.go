@@ -153,3 +153,30 @@ func TestReportOfFormerProcess(t *testing.T) {
 		})
 	}
 }
+
+// TestTransitionTime checks that the condition PodScheduled keeps the time at which its status became
+// False, while only its message changes.
+func TestTransitionTime(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		w.newest = func(string, string) *corev1.Pod {
+			now, err := w.client.CoreV1().Pods("default").Get(t.Context(), "a", metav1.GetOptions{})
+			if err != nil {
+				t.Error(err)
+			}
+			return now
+		}
+		var times []time.Time
+		for _, why := range []string{"first", "second"} {
+			w.Refused(pod("a"), errors.New(why))
+			time.Sleep(time.Minute)
+			now := w.newest("default", "a")
+			if len(now.Status.Conditions) != 1 || now.Status.Conditions[0].Message != why {
+				t.Fatalf("conditions %+v, want one that says %q", now.Status.Conditions, why)
+			}
+			times = append(times, now.Status.Conditions[0].LastTransitionTime.Time)
+		}
+		if !times[0].Equal(times[1]) {
+			t.Errorf("the transition times are %v, want equal ones", times)
+		}
+	})
+}

@@ -42,6 +42,7 @@ type failure struct {
 	pod             *sched.Pod
 	reason, message string
 	attempt         *attempt
+	queued          bool      // the failure is that the pod waits in the queue (Reporter.Waits)
 	tries           int       // number of tries to write the condition; the event is written before the first try
 	first           time.Time // when the pod failed, if no condition of the pod says yet that it is unschedulable; otherwise zero
 }
@@ -74,14 +75,17 @@ func (a *attempt) explain(f func(*sched.Pod) string) string {
 }
 
 // action returns the field `action` of the event that reports a failure. Errors (reason
-// SchedulerError) and pods that fit no node (reason Unschedulable) have different actions. With
-// equal actions, client-go's recorder would merge two events about the same pod that are less than
-// six minutes apart, even if one is about an error and the other about no fitting node. It would
-// keep only the message of the first event.
+// SchedulerError), pods that fit no node (reason Unschedulable) and pods that wait in the queue have
+// different actions. With equal actions, client-go's recorder would merge two events about the same
+// pod that are less than six minutes apart, even if one is about an error and the other about no
+// fitting node. It would keep only the message of the first event.
 // Source: k8s.io/client-go/tools/events, getKey.
 func (f failure) action() string {
-	if f.reason == corev1.PodReasonSchedulerError {
+	switch {
+	case f.reason == corev1.PodReasonSchedulerError:
 		return "Binding"
+	case f.queued:
+		return "Queueing"
 	}
 	return "Scheduling"
 }

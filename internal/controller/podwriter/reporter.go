@@ -126,7 +126,7 @@ func (r *Reporter) Refused(pod *sched.Pod, err error) {
 // Waits reports that a pod waits in the queue. The text given as `why` says what the pod waits for,
 // for example for the pods that come before it.
 func (r *Reporter) Waits(pod *sched.Pod, why string) {
-	r.report(failure{pod: pod, reason: corev1.PodReasonUnschedulable, message: why})
+	r.report(failure{pod: pod, reason: corev1.PodReasonUnschedulable, message: why, queued: true})
 }
 
 // Panicked reports that the scheduler panicked when it handled a pod. If the pod belongs to a gang,
@@ -306,11 +306,15 @@ func (r *Reporter) setCondition(ctx context.Context, f failure) error {
 	if !pending {
 		return nil
 	}
+	since := metav1.NewTime(time.Now())
+	if before := r.condition(f.pod); !before.LastTransitionTime.IsZero() {
+		since = before.LastTransitionTime // the status is False already
+	}
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": f.pod.UID, "resourceVersion": version},
 		"status": map[string]any{"conditions": []corev1.PodCondition{{
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: f.reason,
-			Message: f.message, LastTransitionTime: metav1.NewTime(time.Now()),
+			Message: f.message, LastTransitionTime: since,
 		}}},
 	})
 	if err != nil {

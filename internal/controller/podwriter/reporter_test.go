@@ -172,6 +172,22 @@ func TestRefused(t *testing.T) {
 	})
 }
 
+// TestWaits checks that a report about a pod that waits in the queue gets an event of its own, although
+// it follows another report about the pod by less than six minutes.
+func TestWaits(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		w.Unschedulable(pod("a"))
+		time.Sleep(time.Minute)
+		w.Waits(pod("a"), "its attempts fail again and again")
+		time.Sleep(time.Second)
+		check(t, w,
+			"event Warning FailedScheduling Queueing by numalet-scheduler on a: its attempts fail again and again",
+			"event Warning FailedScheduling Scheduling by numalet-scheduler on a: 0/3 nodes are available: 3 Insufficient cpu. (a)",
+			"status of a: 0/3 nodes are available: 3 Insufficient cpu. (a)",
+			"status of a: its attempts fail again and again")
+	})
+}
+
 // TestFailed checks the condition of a pod that could not be bound. The reason in the condition
 // must be SchedulerError, and not Unschedulable.
 func TestFailed(t *testing.T) {

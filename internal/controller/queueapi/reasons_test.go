@@ -49,6 +49,7 @@ func TestAdvise(t *testing.T) {
 			"a node has room, but it is reserved for a pod that comes first: wait until that pod is placed, or request less",
 		},
 		"its gang is incomplete: at least 2 more pod(s) must be created": {"the pod's gang lacks 2 or more pods: create them, or lower the annotation numalet.dev/gang-min-available"},
+		"it waits behind a pod of tenant bob, which fits no node":        {"a pod of tenant bob comes first, and fits no node yet: wait: a node is reserved for it soon, and other pods may use what is left"},
 		"it waits behind team/a, which fits no node":                     {"team/a comes first, and fits no node yet: wait: a node is reserved for it soon, and other pods may use what is left"},
 	} {
 		var got []string

@@ -106,7 +106,9 @@ func needs(explanation queue.Explanation) string {
 	case queue.ForBlocker:
 		return explanation.Blocker + " is scheduled, gets a reservation, or is deleted"
 	case queue.ForBackoff:
-		return "its next attempt, at " + explanation.Until.UTC().Format(time.TimeOnly)
+		return "its next attempt, at " + explanation.Until.UTC().Format("15:04:05 UTC")
+	case queue.ForRetry:
+		return "what refuses it on these nodes changes, or no other pod takes them first; it is tried again about every 10 s"
 	case queue.ForGate:
 		return "pods of its tenant end, or the quota is raised"
 	case queue.ForNode:

@@ -27,7 +27,7 @@ type notice struct{ name, kind, on, when, do string }
 func events() []notice {
 	return []notice{
 		{v1alpha1.EventScheduled, "Normal", "Pod", "The controller bound the pod to a node.", ""},
-		{v1alpha1.EventFailedScheduling, "Warning", "Pod", "No node suits the pod, the pod waits for other pods, or the API server refused to bind the pod.", "`numalet why POD`; see [why a pod waits](../tasks/why-a-pod-waits.md)."},
+		{v1alpha1.EventFailedScheduling, "Warning", "Pod", "No node suits the pod, the nodes that were found for it refuse it, the pod waits for other pods, or the API server refused to bind the pod.", "`numalet why POD`; see [why a pod waits](../tasks/why-a-pod-waits.md)."},
 		{node.EventReason, "Warning", "Pod", "The agent refused to create or start a container. The kubelet tries again, but perhaps not if the start was refused and the pod's restartPolicy is `Never`. The message then says so.", "Do what the message says; see [refusals](#refusals-of-the-agent)."},
 		{v1alpha1.ReasonPlacementRejected, "Warning", "Pod", "The node cannot honour the controller's placement, so the agent ended the pod.", "If the pod has an owner, nothing: the owner creates a new pod. Otherwise create the pod again."},
 		{agent.EventNodeConfig, "Warning", "Node", "The agent cannot start, the kubelet's configuration conflicts with Numalet, or no CPU is reserved.", "Change the configuration of the node as the message says."},
@@ -52,7 +52,7 @@ func events() []notice {
 // conditions returns the conditions that Numalet's programs set.
 func conditions() []notice {
 	return []notice{
-		{"PodScheduled", "", "Pod", "False with reason `Unschedulable` while no node suits the pod or other pods come first, and with reason `SchedulerError` if the API server refused the Binding.", "Read the message; `numalet why POD`."},
+		{"PodScheduled", "", "Pod", "False with reason `Unschedulable` while no node suits the pod, the nodes that were found refuse it, or other pods come first, and with reason `SchedulerError` if the API server refused the Binding.", "Read the message; `numalet why POD`."},
 		{"DisruptionTarget", "", "Pod", "True with reason `" + v1alpha1.ReasonPlacementRejected + "` when the agent ended the pod.", "If a Job of batch/v1 must not count the pod as failed, let its `podFailurePolicy` ignore this condition."},
 		{v1alpha1.ConditionReady, "", "NodeTopology", "True (`Serving`) while the node serves exclusive CPUs; Unknown (`Starting`); False (`SwitchedOff`, `RuntimeNotServed`, `SystemdUnreachable`, `CPUManagerStatic`).", "The message and the agent's `/readyz` say why."},
 		{v1alpha1.ConditionAllCPUsUsable, "", "NodeTopology", "True (`AllUsable`); False (`KubeletCPUSet`) while the kubelet's cgroup for pods lacks some online CPUs. These CPUs came online after the kubelet's start, or a cgroup above does not have them.", "Restart the kubelet."},

@@ -59,7 +59,7 @@ func (q *Queue) Next(context.Context) (*sched.Pod, error) {
 func (q *Queue) Done() { q.back(func() {}) }
 
 // Requeue returns a pod that was in flight to the end of the queue.
-func (q *Queue) Requeue(pod *sched.Pod) {
+func (q *Queue) Requeue(pod *sched.Pod, _ sched.Reason) {
 	q.back(func() { q.mu.pending = append(q.mu.pending, pod) })
 }
 

@@ -96,7 +96,7 @@ func decide(b *testing.B, state *nodestate.State, pod sched.Pod) {
 	p := pipeline.NewProposer(state.View, pipeline.ProposerOptions{Rand: rand.New(rand.NewPCG(1, 1))})
 	m := pipeline.NewCommitter(state, nil, pipeline.Effects{
 		Bind:              func(sched.Decision) {},
-		Requeue:           func(*sched.Pod) { b.Fatal("lost without a rival") },
+		Requeue:           func(*sched.Pod, sched.Reason) { b.Fatal("lost without a rival") },
 		MarkUnschedulable: func(*sched.Pod, uint64) { b.Fatal("no node suits") },
 	})
 	b.ReportAllocs()

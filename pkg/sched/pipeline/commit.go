@@ -14,9 +14,13 @@ import (
 // them to the API server. It may wait until the queue has room. The other functions must return
 // soon. None of the functions may call the committer.
 type Effects struct {
-	Bind              func(sched.Decision)     // passes a decision to a binder, which calls Committer.Undo if it cannot bind the pod
-	Requeue           func(*sched.Pod)         // puts a pod back into the queue for a retry, because other pods took its nodes
-	Undone            func(*sched.Pod)         // puts a pod back into the queue, because it was placed but could not be bound; if Undone is nil, Requeue is called instead
+	Bind func(sched.Decision) // passes a decision to a binder, which calls Committer.Undo if it cannot bind the pod
+	// Requeue puts a pod back into the queue for a retry, because none of its nodes could be assigned to
+	// it. The reason is the last one for which a node was refused. If another pod has taken the node, this
+	// is what the node lacks now. The reason is zero if no node was refused for a reason, for example
+	// because all nodes are gone.
+	Requeue           func(*sched.Pod, sched.Reason)
+	Undone            func(*sched.Pod)         // puts a pod back into the queue, because it was placed but could not be bound; if Undone is nil, Requeue is called instead, without a reason
 	MarkUnschedulable func(*sched.Pod, uint64) // puts a pod back into the queue, because it fitted no node; the number is the value of nodestate.View.FreedSeq when the nodes were read
 	// Widen searches all nodes for a pod and returns a new list. It uses the filter that was passed
 	// to NewCommitter, not the one of a proposer. The committer calls Widen for a pod of a gang if
@@ -67,7 +71,8 @@ type Committer struct {
 	reserver Reserver
 	effects  Effects
 	counts   counts
-	buffer   []entry // reused for each list
+	buffer   []entry      // reused for each list
+	refused  sched.Reason // the last reason for which a node was refused to a pod of the current list; zero if there was none
 
 	// After a panic, the method `abandon` undoes the decisions in these two fields.
 	open      []sched.Decision // recorded in the state, and not yet passed to a binder
@@ -80,7 +85,7 @@ type Committer struct {
 func NewCommitter(state *nodestate.State, f sched.Filter, effects Effects) *Committer {
 	committer := &Committer{state: state, filter: f, reserver: noReserver{}, effects: effects}
 	if effects.Undone == nil {
-		committer.effects.Undone = effects.Requeue
+		committer.effects.Undone = func(pod *sched.Pod) { effects.Requeue(pod, sched.Reason{}) }
 	}
 	if r, ok := f.(Reserver); ok {
 		committer.reserver = r
@@ -101,7 +106,7 @@ func NewCommitter(state *nodestate.State, f sched.Filter, effects Effects) *Comm
 // nodes before it tries the first one, with the same result. But with many proposers, most of the
 // listed nodes have changed, and the checks would take half of the committer's time.
 func (c *Committer) Commit(list sched.List) bool {
-	c.open, c.reserving = c.open[:0], sched.Decision{Pod: list.Pod}
+	c.open, c.reserving, c.refused = c.open[:0], sched.Decision{Pod: list.Pod}, sched.Reason{}
 	if list.Pod.Gang != nil {
 		return c.commitGang(list)
 	}
@@ -200,8 +205,12 @@ func (c *Committer) place(list sched.List, nodes []entry) (sched.Decision, bool)
 		if node.changed {
 			why = rechecker.recheck(node.Node, why)
 		}
+		if why.Refuses() {
+			c.refused = why
+			continue
+		}
 		decision := sched.Decision{Pod: list.Pod, At: node.At}
-		if !why.Refuses() && c.record(decision, node.Node, list.NarrowSeq) {
+		if c.record(decision, node.Node, list.NarrowSeq) {
 			c.open = append(c.open, decision)
 			c.counts.commits.Add(1)
 			c.counts.index(node.index)
@@ -232,7 +241,11 @@ func (c *Committer) record(decision sched.Decision, read *sched.Node, seen uint6
 func (c *Committer) reserve(decision sched.Decision, read *sched.Node) bool {
 	seen := c.state.NarrowSeq()
 	c.reserving = decision
-	if c.state.Holds(decision.Pod.UID) || c.reserver.Reserve(decision, read).Refuses() {
+	if c.state.Holds(decision.Pod.UID) {
+		return false
+	}
+	if why := c.reserver.Reserve(decision, read); why.Refuses() {
+		c.refused = why
 		return false
 	}
 	if c.state.Place(decision.Pod, read, decision.At, seen) {
@@ -255,7 +268,7 @@ func (c *Committer) returnToQueue(list sched.List) {
 		c.effects.MarkUnschedulable(list.Pod, list.FreedSeq)
 	default:
 		c.counts.requeues.Add(1)
-		c.effects.Requeue(list.Pod)
+		c.effects.Requeue(list.Pod, c.refused)
 	}
 }
 

@@ -47,7 +47,7 @@ func (c *Committer) commitGang(list sched.List) bool {
 	}
 	if c.held(gang) < len(gang.Members) {
 		c.counts.requeues.Add(1)
-		c.effects.Requeue(list.Pod)
+		c.effects.Requeue(list.Pod, c.refused)
 	}
 	if !starts {
 		return false
@@ -75,6 +75,7 @@ func (c *Committer) placeGang(list sched.List) (placed []sched.Decision) {
 	most := c.held(list.Pod.Gang) + len(pending)  // how many pods of the gang may have nodes in the end
 	own := map[sched.RecordSource]sched.Version{} // by node: how many pods were placed there as planned; each of them has increased the version of the node's record by 1
 	for _, planned := range pending {
+		before := c.refused
 		d, ok := c.placePlanned(planned, list, own[planned.Node.Source])
 		if ok && asPlanned(d, planned) {
 			own[planned.Node.Source]++
@@ -82,6 +83,7 @@ func (c *Committer) placeGang(list sched.List) (placed []sched.Decision) {
 			list.Results = nil // what the proposer found out for the next pods holds only if this pod is where it was planned
 		}
 		if ok {
+			c.refused = before // a refusal of another node is no reason why the gang does not start
 			placed = append(placed, d)
 			continue
 		}

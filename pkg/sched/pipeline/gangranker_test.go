@@ -39,7 +39,7 @@ func newRankedCluster(t *testing.T, r *rand.Rand) *rankedCluster {
 	c.proposer = pipeline.NewProposer(c.View, pipeline.ProposerOptions{})
 	c.committer = pipeline.NewCommitter(c.State, nil, pipeline.Effects{
 		Bind:              func(decision sched.Decision) { c.at[decision.Pod.UID] = decision.At.Node },
-		MarkUnschedulable: func(*sched.Pod, uint64) {}, Requeue: func(*sched.Pod) {},
+		MarkUnschedulable: func(*sched.Pod, uint64) {}, Requeue: func(*sched.Pod, sched.Reason) {},
 	})
 	return c
 }

@@ -59,7 +59,7 @@ func TestGangTwin(t *testing.T) {
 		bound := map[string]string{}
 		committer := pipeline.NewCommitter(c, nil, pipeline.Effects{
 			Bind:              func(decision sched.Decision) { bound[decision.Pod.UID] = decision.At.Node },
-			MarkUnschedulable: func(*sched.Pod, uint64) {}, Requeue: func(*sched.Pod) {},
+			MarkUnschedulable: func(*sched.Pod, uint64) {}, Requeue: func(*sched.Pod, sched.Reason) {},
 		})
 		commit := func(gang *sched.Gang) bool {
 			list := pipeline.NewProposer(c.View, pipeline.ProposerOptions{}).Propose(&sched.Pod{UID: gang.ID, Gang: gang})

@@ -14,8 +14,8 @@ type Queue interface {
 	// Next returns the pod that is to be scheduled next. If there is none, Next waits. If Next
 	// returns an error, the pipeline ends.
 	Next(context.Context) (*sched.Pod, error)
-	// Requeue puts a pod back into the queue for a retry.
-	Requeue(*sched.Pod)
+	// Requeue puts a pod back into the queue for a retry (see Effects.Requeue).
+	Requeue(*sched.Pod, sched.Reason)
 	// MarkUnschedulable returns a pod to the queue because it fits no node. The counter
 	// nodestate.View.FreedSeq counts how often resources of nodes were released. freedSeq is the
 	// value of this counter when the nodes were read for the pod. The queue may retry the pod when
@@ -44,7 +44,7 @@ type open struct{ Queue }
 
 func (open) Permit(*sched.Pod) (ok, awaited bool) { return true, false }
 func (open) Placed(*sched.Pod)                    {}
-func (o open) Undone(pod *sched.Pod)              { o.Requeue(pod) }
+func (o open) Undone(pod *sched.Pod)              { o.Requeue(pod, sched.Reason{}) }
 
 // Config configures a Pipeline. If there are more proposers than pending pods, some of the
 // proposers wait for a pod.

@@ -55,7 +55,7 @@ func TestReserve(t *testing.T) {
 				bound := 0
 				propose := pipeline.NewProposer(state.View, pipeline.ProposerOptions{}).Propose
 				committer := pipeline.NewCommitter(state, r, pipeline.Effects{
-					Bind: func(sched.Decision) { bound++ }, Requeue: func(*sched.Pod) {},
+					Bind: func(sched.Decision) { bound++ }, Requeue: func(*sched.Pod, sched.Reason) {},
 					MarkUnschedulable: func(*sched.Pod, uint64) {},
 				})
 				pod := tc.pod
@@ -92,16 +92,21 @@ func (r *limited) Reserve(d sched.Decision, node *sched.Node) sched.Reason {
 
 // TestGangWithTooFewDevices checks what happens to a gang of six pods, of which four must start
 // together, if each pod needs a device. The plan of a gang does not take devices into account.
+// If the gang is queued again, the queue must be told why.
 func TestGangWithTooFewDevices(t *testing.T) {
-	type result struct{ Bound, Requeued int }
+	type result struct {
+		Bound, Requeued int
+		Why             string
+	}
+	const why = "no device is free"
 	for devices, want := range map[int]result{
 		6: {Bound: 6},
-		4: {Bound: 4, Requeued: 1},
-		3: {Requeued: 1},
+		4: {Bound: 4, Requeued: 1, Why: why},
+		3: {Requeued: 1, Why: why},
 	} {
 		state, r, got := oneNode(t, 8000), &limited{devices: devices}, result{}
 		committer := pipeline.NewCommitter(state, r, pipeline.Effects{
-			Bind: func(sched.Decision) { got.Bound++ }, Requeue: func(*sched.Pod) { got.Requeued++ },
+			Bind: func(sched.Decision) { got.Bound++ }, Requeue: func(_ *sched.Pod, why sched.Reason) { got.Requeued, got.Why = got.Requeued+1, why.Detail },
 			MarkUnschedulable: func(*sched.Pod, uint64) { t.Errorf("%d devices: the gang is unschedulable", devices) },
 		})
 		gang := &sched.Gang{ID: "gang", Need: 4}
@@ -144,7 +149,7 @@ func TestGangPodMovesElsewhere(t *testing.T) {
 	r := &elsewhere{}
 	propose := pipeline.NewProposer(state.View, pipeline.ProposerOptions{}).Propose
 	committer := pipeline.NewCommitter(state, r, pipeline.Effects{
-		Bind: func(d sched.Decision) { bound = append(bound, d) }, Requeue: func(*sched.Pod) {}, MarkUnschedulable: func(*sched.Pod, uint64) {}, Widen: propose,
+		Bind: func(d sched.Decision) { bound = append(bound, d) }, Requeue: func(*sched.Pod, sched.Reason) {}, MarkUnschedulable: func(*sched.Pod, uint64) {}, Widen: propose,
 	})
 	node("a", 6)
 	gang := &sched.Gang{ID: "gang", Need: 2, Members: []*sched.Pod{two("pod-0"), two("pod-1")}}

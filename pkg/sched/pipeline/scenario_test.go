@@ -52,7 +52,7 @@ func newScene(t *testing.T, out *scenario.Answer) *scene {
 			s.bound[decision.Pod.Name] = decision
 			out.Line("%s goes to %s", decision.Pod, decision.At.Node)
 		},
-		Requeue:           func(pod *sched.Pod) { out.Line("%s is to be tried again", pod) },
+		Requeue:           func(pod *sched.Pod, _ sched.Reason) { out.Line("%s is to be tried again", pod) },
 		MarkUnschedulable: func(pod *sched.Pod, _ uint64) { out.Line("%s waits until something is free", pod) },
 	})
 	return s

@@ -29,9 +29,9 @@ type Explanation struct {
 	Of       int          // number of pending pods of this pod's type and of overlapping types
 	Ahead    []TenantPods // number of pods ahead of it, for each tenant; the tenant with the lowest score comes first
 	WaitsFor Cause
-	Blocker  string       // name of the pod that it waits for; set if WaitsFor is ForPlacement or ForBlocker
+	Blocker  string       // the pod that it waits for; set if WaitsFor is ForPlacement or ForBlocker (see blockerOf)
 	Until    time.Time    // when it is retried; set if WaitsFor is ForBackoff
-	Why      sched.Reason // why it is gated; set if WaitsFor is ForGate
+	Why      sched.Reason // why it is gated, if WaitsFor is ForGate; why a node refused it in its last attempt, if WaitsFor is ForRetry and the reason is known
 
 	GangSize    int // how many pods of its gang still have to start together; 0 if the pod is scheduled by itself, or if its gang is incomplete (see GangMissing)
 	GangMissing int // how many more pods of its gang must be created before the gang can start; set if WaitsFor is ForGangPods
@@ -54,6 +54,7 @@ const (
 	ForPlacement       // a pod ahead of it has to be placed first
 	ForBlocker         // a pod ahead of it fits no node and blocks it (Options.Strict)
 	ForBackoff         // its last attempt failed a short time ago
+	ForRetry           // its attempts fail again and again after nodes were found for it (manyLosses)
 	ForNode            // no node fits it
 	ForGate            // it has to wait for something other than nodes, such as a quota (sched.Pod.Wait)
 	ForGangPods        // too few pods of its gang have been created
@@ -90,7 +91,13 @@ func (e Explanation) Reason() string {
 	case ForBlocker:
 		return "it waits behind " + e.Blocker + ", which fits no node"
 	case ForBackoff:
-		return "it backs off until " + e.Until.UTC().Format(time.TimeOnly)
+		return "it backs off until " + e.Until.UTC().Format("15:04:05 UTC")
+	case ForRetry:
+		why := "other pods take these nodes first, or its Binding fails"
+		if e.Why.Refuses() {
+			why = e.Why.String()
+		}
+		return "nodes are found for it, but its attempts fail again and again: " + why
 	case ForNode:
 		if e.GangSize > 1 {
 			return fmt.Sprintf("too few nodes have room for %d pods of its gang at the same time", e.GangSize)
@@ -225,16 +232,28 @@ func (q *Queue) explain(queued *item) Explanation {
 	switch {
 	case queued.state == InFlight:
 		e.WaitsFor = ForNothing
+	case queued.requeueCount >= manyLosses && (queued.state == Backoff || queued.state == Active && blocker == nil):
+		e.WaitsFor, e.Why = ForRetry, queued.refused
 	case queued.state == Backoff:
 		e.WaitsFor, e.Until = ForBackoff, queued.notBefore
 	case e.Why.Refuses():
 		e.WaitsFor = ForGate
 	case blocker != nil && blocker.state == Unschedulable:
-		e.WaitsFor, e.Blocker = ForBlocker, blocker.Pod.String()
+		e.WaitsFor, e.Blocker = ForBlocker, blockerOf(queued, blocker)
 	case blocker != nil:
-		e.WaitsFor, e.Blocker = ForPlacement, blocker.Pod.String()
+		e.WaitsFor, e.Blocker = ForPlacement, blockerOf(queued, blocker)
 	case queued.state == Unschedulable || queued.state == Gated:
 		e.WaitsFor = ForNode
 	}
 	return e
+}
+
+// blockerOf returns a text for the pod that blocks another pod (`queued`): its name, or its tenant if
+// it is in another namespace. Whoever may read a pod need not know the names of pods in other
+// namespaces.
+func blockerOf(queued, blocker *item) string {
+	if blocker.Pod.Namespace != queued.Pod.Namespace {
+		return "a pod of tenant " + blocker.Tenant
+	}
+	return blocker.Pod.String()
 }

@@ -86,7 +86,7 @@ func (q *GangQueue) queuedAs(uid string) string {
 
 func (q *GangQueue) explainIncomplete(g *gang, m *member) Explanation {
 	return Explanation{
-		Type: m.Type, Priority: m.Priority, Tenant: m.Tenant, Created: m.Created, Waited: q.env.Now().Sub(m.added),
+		Type: m.Type, Priority: m.Priority, Tenant: m.Tenant, Score: q.env.Rank(m.Tenant, m.Type), Created: m.Created, Waited: q.env.Now().Sub(m.added),
 		State: Gated, WaitsFor: ForGangPods, GangMissing: g.need() - len(g.pending),
 	}.named(m)
 }

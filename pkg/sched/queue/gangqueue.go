@@ -189,11 +189,12 @@ func (q *GangQueue) MarkUnschedulable(pod *sched.Pod, freedSeq uint64) {
 	q.Queue.MarkUnschedulable(pod, freedSeq)
 }
 
-// Requeue returns a pod or a gang to the queue, because other pods took its nodes.
-func (q *GangQueue) Requeue(pod *sched.Pod) {
+// Requeue returns a pod or a gang to the queue, because other pods took its nodes, or because these
+// nodes refused it (see Queue.Requeue).
+func (q *GangQueue) Requeue(pod *sched.Pod, why sched.Reason) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.Queue.Requeue(q.representative(pod))
+	q.Queue.Requeue(q.representative(pod), why)
 }
 
 // Permit reports whether a pod or a gang may be placed now (see Queue.Permit). If the pods of a
@@ -202,7 +203,7 @@ func (q *GangQueue) Permit(pod *sched.Pod) (ok, awaited bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if newest := q.representative(pod); newest != pod && pod.Gang != nil {
-		q.Queue.Requeue(newest)
+		q.Queue.Requeue(newest, sched.Reason{})
 		return false, false
 	}
 	return q.Queue.Permit(pod)

@@ -57,7 +57,7 @@ func (s *scene) commands() scenario.Commands {
 		"blocked":   func(c *scenario.Command) { s.MarkUnschedulable(s.pods[c.Arg(0)], 0) },
 		"placed":    func(c *scenario.Command) { s.Placed(s.pods[c.Arg(0)]) },
 		"unbound":   func(c *scenario.Command) { s.Undone(s.pods[c.Arg(0)]) },
-		"lost":      func(c *scenario.Command) { s.Requeue(s.pods[c.Arg(0)]) },
+		"lost":      func(c *scenario.Command) { s.Requeue(s.pods[c.Arg(0)], sched.Reason{}) },
 		"bound":     func(c *scenario.Command) { s.Bound(c.Arg(0), c.Opt(1)) },
 		"gone":      func(c *scenario.Command) { s.Remove(c.Arg(0)) },
 		"done":      func(c *scenario.Command) { s.Succeeded(c.Arg(0), c.Arg(1), c.Arg(2)) },

@@ -63,13 +63,14 @@ type item struct {
 	missed     bool          // it is in flight, and a change that may help it was announced for one of its topics (Notify)
 	retry      *time.Time    // set only with Options.Strict, and only for the first unschedulable pod of a type: the time from which Next may return it before its back-off ends; nil if no such time is set
 
-	unschedulableCount int       // number of calls of MarkUnschedulable for the pod since the last call of Add for it
-	requeueCount       int       // number of calls of Requeue and Undone for the pod since the last call of MarkUnschedulable or Add for it, whichever was later
-	eventsSeen         uint64    // the value of Queue.mu.events when Next last returned the pod; if Queue.mu.events has changed at the end of the attempt, ReactivateTenant was called during the attempt
-	added              time.Time // when it was added to the queue
-	unschedulableSince time.Time // time of the first attempt that found no node for the pod, since the last call of Add or Undone for it; zero if there was no such attempt
-	failed             time.Time // when MarkUnschedulable was last called for it
-	notBefore          time.Time // in the state Backoff, Unschedulable or Gated, the end of its back-off; in the state WaitingOnPermit, the time at which the state times out and the pod becomes active
+	unschedulableCount int          // number of calls of MarkUnschedulable for the pod since the last call of Add for it
+	requeueCount       int          // number of calls of Requeue and Undone for the pod since the last call of MarkUnschedulable or Add for it, whichever was later
+	refused            sched.Reason // the reason that the last call of Requeue had, zero after Undone
+	eventsSeen         uint64       // the value of Queue.mu.events when Next last returned the pod; if Queue.mu.events has changed at the end of the attempt, ReactivateTenant was called during the attempt
+	added              time.Time    // when it was added to the queue
+	unschedulableSince time.Time    // time of the first attempt that found no node for the pod, since the last call of Add or Undone for it; zero if there was no such attempt
+	failed             time.Time    // when MarkUnschedulable was last called for it
+	notBefore          time.Time    // in the state Backoff, Unschedulable or Gated, the end of its back-off; in the state WaitingOnPermit, the time at which the state times out and the pod becomes active
 }
 
 // The method `before` reports whether the turn of pod a is before that of pod b. The two pods must

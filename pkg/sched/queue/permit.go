@@ -74,7 +74,7 @@ func (q *Queue) Undone(pod *sched.Pod) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if queued := q.endAttempt(pod); queued != nil {
-		queued.bypass, queued.unschedulableSince = false, time.Time{}
+		queued.bypass, queued.unschedulableSince, queued.refused = false, time.Time{}, sched.Reason{}
 		q.backOffAfterLoss(queued)
 	}
 }

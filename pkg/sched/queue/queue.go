@@ -43,7 +43,7 @@ type Env struct {
 
 // Options configure a Queue. For a field that is zero, the default in the field's comment applies.
 type Options struct {
-	Backoff       sched.Backoff // back-off of a pod whose nodes were taken by other pods, or whose Binding failed; default: 10 ms to 10 s
+	Backoff       sched.Backoff // back-off of a pod whose nodes were taken by other pods or refused it, or whose Binding failed; default: 10 ms to 10 s
 	Unschedulable sched.Backoff // back-off of a pod that fitted no node; default: 1 s to 10 s, as in kube-scheduler
 	PermitTimeout time.Duration // the maximum time of a pod in the state WaitingOnPermit; default: 30 s
 	// If Strict is set, the first unschedulable pod of a type of resource blocks the pods behind it
@@ -59,7 +59,7 @@ type Options struct {
 //	        Add              Next            Permit
 //	(new) ───────► Active ─────────► InFlight ──────► (placed, Binding is written) ──► Remove
 //	               ▲ ▲ ▲             │  │  │
-//	               │ │ └─ Backoff ◄──┘  │  │   Requeue: other pods took its nodes; Undone: its Binding failed
+//	               │ │ └─ Backoff ◄──┘  │  │   Requeue: its nodes were taken or refused it; Undone: its Binding failed
 //	               │ │       ▲          │  │
 //	               │ │       │ Freed, Notify: a change may help
 //	               │ └─ Unschedulable,  │  │
@@ -99,7 +99,7 @@ type Options struct {
 // unschedulable pods are retried after each change. Each pod that ends would then cause one attempt
 // for each unschedulable pod.
 //
-// A pod also backs off if its Binding failed, or if other pods took its nodes (the comment of
+// A pod also backs off if its Binding failed, or if its nodes were taken or refused it (the comment of
 // Requeue lists exceptions). Without back-off, such a pod could be retried without end.
 //
 // Complexity, for n pending pods, t types of resource, and u unschedulable pods: Add, Next and

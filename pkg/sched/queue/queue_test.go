@@ -75,7 +75,7 @@ func TestBackoffDoublesToABound(t *testing.T) {
 				t.Fatal(err)
 			}
 			got = append(got, time.Since(start).Truncate(time.Millisecond))
-			q.Requeue(p)
+			q.Requeue(p, sched.Reason{})
 		}
 		want := []time.Duration{0, 1 * time.Second, 3 * time.Second, 7 * time.Second, 11 * time.Second}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -141,7 +141,7 @@ func TestLost(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		start := time.Now()
-		q.Requeue(next(t, q))
+		q.Requeue(next(t, q), sched.Reason{})
 		if _, err := q.Next(t.Context()); err != nil || time.Since(start) != time.Second {
 			t.Errorf("Next: %v after %v, want the first back-off", err, time.Since(start))
 		}
@@ -192,7 +192,7 @@ func TestEarlyRetry(t *testing.T) {
 		for range 3 {
 			q.MarkUnschedulable(next(t, q), 0)
 		}
-		q.Requeue(next(t, q))
+		q.Requeue(next(t, q), sched.Reason{})
 		q.Freed(&sched.Node{Name: "n"})
 		q.Add(entry("new"))
 		var got []string
@@ -295,7 +295,7 @@ func TestChanged(t *testing.T) {
 func TestRemovedStaysRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := (&world{}).queue()
-		for _, back := range []func(*sched.Pod){q.Requeue, func(pod *sched.Pod) { q.MarkUnschedulable(pod, 0) }} {
+		for _, back := range []func(*sched.Pod){func(pod *sched.Pod) { q.Requeue(pod, sched.Reason{}) }, func(pod *sched.Pod) { q.MarkUnschedulable(pod, 0) }} {
 			q.Add(entry("a"))
 			p := next(t, q)
 			if _, ok := q.Waited("a"); !ok {

@@ -10,9 +10,10 @@ import (
 // From this state, it is retried up to atOnce more times.
 const atOnce = 2
 
-// Requeue returns a pod to the queue because other pods took its nodes. The pod backs off: it is
-// retried after a delay, which doubles each time that other pods take its nodes again or its
-// Binding fails. If an attempt finds no node, the count of these failures is set to 0, because the
+// Requeue returns a pod to the queue because other pods took its nodes, or because these nodes refused
+// it when it was to be placed. The parameter `why` is the reason of the refusal, or zero. The pod backs
+// off: it is retried after a delay, which doubles each time that this happens again or its Binding
+// fails. If an attempt finds no node, the count of these failures is set to 0, because the
 // pod then has the back-off of unschedulable pods instead (MarkUnschedulable).
 //
 // Gangs, and pods whose fit depends on other nodes too (sched.Pod.Across), lose their nodes to
@@ -23,12 +24,15 @@ const atOnce = 2
 // alternative was rejected: the committer, which assigns nodes to one pod after another, would
 // itself search for a node for such a pod. During this search, pods of all types would have to wait
 // for the committer.
-func (q *Queue) Requeue(pod *sched.Pod) {
+func (q *Queue) Requeue(pod *sched.Pod, why sched.Reason) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	queued := q.endAttempt(pod)
+	if queued == nil {
+		return
+	}
+	queued.refused = why
 	switch {
-	case queued == nil:
 	case !queued.Pod.Across && queued.Pod.Gang == nil || queued.requeueCount >= 2*atOnce:
 		q.backOffAfterLoss(queued)
 	case queued.requeueCount < atOnce:
@@ -39,6 +43,11 @@ func (q *Queue) Requeue(pod *sched.Pod) {
 		q.waitOnPermit(queued)
 	}
 }
+
+// manyLosses is the value of item.requeueCount from which Explain says that the attempts to schedule
+// a pod fail again and again after nodes were found for it. With the default of Options.Backoff, the
+// pod has then been retried for 10 s, and is retried every 10 s from then on.
+const manyLosses = 11
 
 // backOffAfterLoss makes an item back off because other pods took its nodes, or because its Binding
 // failed. The caller must hold q.mu.

@@ -77,7 +77,7 @@ func (s *scene) commands() scenario.Commands {
 		"placed":  func(c *scenario.Command) { s.Placed(s.pods[c.Arg(0)]) },
 		"unbound": func(c *scenario.Command) { s.Undone(s.pods[c.Arg(0)]) },
 		"blocked": func(c *scenario.Command) { s.MarkUnschedulable(s.pods[c.Arg(0)], s.seen[c.Arg(0)]) },
-		"lost":    func(c *scenario.Command) { s.Requeue(s.pods[c.Arg(0)]) },
+		"lost":    func(c *scenario.Command) { s.Requeue(s.pods[c.Arg(0)], sched.Reason{}) },
 		"bound":   func(c *scenario.Command) { s.Remove(c.Arg(0)) },
 		"gone":    func(c *scenario.Command) { s.Remove(c.Arg(0)) },
 		"reserve": func(c *scenario.Command) { s.AllowBypass(c.Arg(0)) },

@@ -148,7 +148,7 @@ func (w twin) act(what, which, how uint8) {
 	case 8, 9:
 		w.MarkUnschedulable(pod, w.freedSeq-uint64(how%2))
 	case 10:
-		w.Requeue(pod)
+		w.Requeue(pod, sched.Reason{})
 	case 11:
 		w.freedSeq++
 		w.Freed(freeGPUs(fmt.Sprint("type-", how%2), int(how)%4))
@@ -239,7 +239,7 @@ func (w twin) drain() {
 	clear(w.waiting)
 	for uid, queued := range w.mu.items {
 		if queued.state == InFlight {
-			w.Requeue(w.pods[uid])
+			w.Requeue(w.pods[uid], sched.Reason{})
 		}
 	}
 	for range 100 {
