@@ -29,6 +29,10 @@ const (
 	// reviewTimeout is how long Permissions waits for one answer of the API server. Without a limit,
 	// an authorization webhook that does not answer would keep a Registry from checking all groups.
 	reviewTimeout = 10 * time.Second
+	// If an answer did not come within reviewTimeout, Permissions waits only for hangingTimeout for each
+	// answer in the next unansweredTTL. Otherwise a Registry would wait for reviewTimeout at each tenant.
+	// A new leader is ready within its 5 minutes if at most 100 tenants get no answer, instead of 30.
+	hangingTimeout = 2 * time.Second
 	// A question without an answer is asked again after unansweredTTL. Otherwise a Registry would wait
 	// for reviewTimeout at each GPU of a tenant, because the first question about each of these GPUs
 	// is the same.
@@ -46,6 +50,7 @@ type Permissions struct {
 	client kubernetes.Interface
 	now    func() time.Time
 	cache  map[permission]answer
+	hangs  time.Time // until this time, the API server counts as hanging (hangingTimeout)
 }
 
 // Subject is a user with its user groups. The field Groups has one user group in each line.
@@ -67,13 +72,13 @@ type permission struct {
 
 type answer struct {
 	allowed bool
-	err     error // not nil if the API server did not answer within reviewTimeout
+	err     error // not nil if the API server did not answer in time
 	expires time.Time
 }
 
 // NewPermissions returns Permissions with an empty cache.
 func NewPermissions(client kubernetes.Interface, now func() time.Time) *Permissions {
-	return &Permissions{client, now, map[permission]answer{}}
+	return &Permissions{client: client, now: now, cache: map[permission]answer{}}
 }
 
 // Allowed reports whether a tenant may use a GPU of a node. The parameter `id` is the UUID of the
@@ -113,7 +118,11 @@ func (p *Permissions) check(ctx context.Context, q permission) (bool, error) {
 	if a, known := p.cache[q]; known && p.now().Before(a.expires) {
 		return a.allowed, a.err
 	}
-	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
+	timeout := reviewTimeout
+	if p.now().Before(p.hangs) {
+		timeout = hangingTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	allowed, err := p.review(ctx, q)
 	switch {
@@ -123,6 +132,9 @@ func (p *Permissions) check(ctx context.Context, q permission) (bool, error) {
 		p.keep(q, answer{}, deniedTTL)
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		p.keep(q, answer{err: err}, unansweredTTL)
+		if timeout == reviewTimeout {
+			p.hangs = p.now().Add(unansweredTTL)
+		}
 	}
 	return allowed, err
 }

@@ -67,7 +67,7 @@ func TestUnanswered(t *testing.T) {
 			{"the first GPU", "bob", "0", 0, outcome{Failed: true, Asked: 1, Took: reviewTimeout}},
 			{"the second GPU of the same tenant", "bob", "1", 0, outcome{Failed: true}},
 			{"a tenant with an answer", "ann", "0", 0, outcome{Allowed: true, Asked: 1}},
-			{"another tenant", "eve", "0", 0, outcome{Failed: true, Asked: 1, Took: reviewTimeout}},
+			{"another tenant", "eve", "0", 0, outcome{Failed: true, Asked: 1, Took: hangingTimeout}},
 			{"the first GPU again", "bob", "0", unansweredTTL, outcome{Failed: true, Asked: 1, Took: reviewTimeout}},
 		} {
 			time.Sleep(step.after)
