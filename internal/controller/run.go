@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/numalet/numalet/internal/controller/operators"
@@ -72,7 +73,7 @@ func (c *controller) operate(ctx context.Context) error {
 // elect takes part in the election of the leader, and schedules pods while this process leads.
 func (c *controller) elect(ctx context.Context) error {
 	if c.lease == nil {
-		if !c.complete(ctx) {
+		if c.complete(ctx) != nil {
 			return nil
 		}
 		return c.schedule(ctx)
@@ -91,30 +92,28 @@ func (c *controller) lead(ctx context.Context) error {
 	waiting, cancel := context.WithTimeout(ctx, stateTimeout)
 	defer cancel()
 	c.log.Info("leading; waiting until the state is complete")
-	if !c.complete(waiting) {
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err := c.listed(); err != nil { // it is nil if the state was completed just now
-			return fmt.Errorf("the state of this leader is not complete after %s, so another replica must lead: %w", stateTimeout, err)
-		}
+	switch err := c.complete(waiting); {
+	case ctx.Err() != nil:
+		return nil
+	case err != nil:
+		return fmt.Errorf("the state of this leader is not complete after %s, so another replica must lead: %w", stateTimeout, err)
 	}
 	return c.schedule(ctx)
 }
 
-// complete waits until all objects of the informers' initial lists have been handled. It returns false
-// if ctx is done before that.
-func (c *controller) complete(ctx context.Context) bool {
-	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) {
-		return false
-	}
-	for _, ok := range c.factory.WaitForCacheSync(ctx.Done()) {
-		if !ok {
-			return false
-		}
-	}
-	return true
+// complete waits until all objects of the informers' initial lists have been handled. If ctx is done
+// before that, it returns what is missing.
+func (c *controller) complete(ctx context.Context) (missing error) {
+	_ = wait.PollUntilContextCancel(ctx, listedPoll, true, func(context.Context) (bool, error) {
+		missing = c.listed()
+		return missing == nil, nil
+	})
+	return missing
 }
+
+// listedPoll is the interval at which complete calls listed. client-go waits for informers with the
+// same interval.
+const listedPoll = 100 * time.Millisecond
 
 // watch runs the informers until ctx is done, except those of GPUGroups and Tenants (see
 // runGroups).
@@ -176,7 +175,7 @@ func (c *controller) checkHeartbeats(ctx context.Context) error {
 func (c *controller) listed() error {
 	for _, synced := range c.synced {
 		if !synced() {
-			return errors.New("the API server has not listed them all yet (is deploy/crds installed?)")
+			return errors.New("the API server has not listed them all yet, or has not answered which tenants may use which GPUs (is deploy/crds installed?)")
 		}
 	}
 	done := make(chan struct{})
