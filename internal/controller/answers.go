@@ -57,9 +57,17 @@ func (c *controller) newAnswers(context.Context) error {
 // caller must set the field Allow, which checks the permissions of users.
 func (c *controller) answersFrom() queueapi.Source {
 	return queueapi.Source{
-		List: c.queue.List, Explain: c.queue.Explain, Message: c.reporter.LastReport, TooLarge: c.tooLarge, Try: c.whatIf.try, Forecast: c.starts.forecast,
+		List: c.queue.List, UID: c.uidOf, Explain: c.queue.Explain, Message: c.reporter.LastReport, TooLarge: c.tooLarge, Try: c.whatIf.try, Forecast: c.starts.forecast,
 		Leads: func() bool { return c.schedules() && c.fence() == nil },
 	}
+}
+
+// uidOf returns the UID of a pod that has not ended, or "" if this process has seen no such pod.
+func (c *controller) uidOf(namespace, name string) string {
+	if pod := c.seen(namespace, name); pod != nil {
+		return string(pod.UID)
+	}
+	return ""
 }
 
 // answer serves the queue API until ctx is done.

@@ -18,6 +18,7 @@ import (
 // may call them.
 type Source struct {
 	List    func() []queue.Explanation
+	UID     func(namespace, name string) string // returns the UID of a pod that has not ended, or "" if there is none
 	Explain func(uid string) (queue.Explanation, bool)
 	Message func(uid string) string // returns the message of the last event about a pod
 	// TooLarge checks whether a pod requests more CPUs, memory or GPUs than any node has. If so, it
@@ -35,15 +36,15 @@ type Source struct {
 }
 
 // New returns a handler of the queue API. It serves lists of the pending pods of all namespaces or
-// of one namespace, single pending pods, their subresource whatif, and API discovery. For each
-// request for pods, even for a single pod, the handler sorts all pending pods into the order of the
-// queue.
+// of one namespace, single pending pods, their subresource whatif, and API discovery. All lists that
+// are requested within a second are made from one list of the queue (see the type `recent`).
 //
 // The handler supports only the verbs get and list. The order of the queue depends on each tenant's
 // score, which measures how much the tenant uses and has used. A changed score can change the
 // positions of most pods, and scores change all the time. So a watch would send most of the queue
 // again and again.
 func New(s Source) *http.ServeMux {
+	s.List = (&recent{list: s.List}).get
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+root, s.discover)
 	mux.HandleFunc("GET "+root+"/"+Resource, s.answer("list", "", s.list))
@@ -111,13 +112,8 @@ func (s Source) get(r *http.Request) (any, error) {
 // find returns the queue's explanation of why the named pod waits. It returns a NotFound error
 // if the pod is not in the queue.
 func (s Source) find(namespace, name string) (queue.Explanation, error) {
-	for _, explanation := range s.List() {
-		if explanation.Pod.Namespace != namespace || explanation.Pod.Name != name {
-			continue
-		}
-		if full, ok := s.Explain(explanation.UID); ok {
-			return full, nil
-		}
+	if explanation, ok := s.Explain(s.UID(namespace, name)); ok {
+		return explanation, nil
 	}
 	return queue.Explanation{}, apierrors.NewNotFound(groupResource(), name)
 }

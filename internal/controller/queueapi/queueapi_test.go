@@ -46,7 +46,7 @@ func serve(t *testing.T) *served {
 	now = start.Add(90 * time.Second)
 	s := &served{leads: true, allows: true}
 	s.Server = httptest.NewServer(New(Source{
-		List: q.List, Explain: q.Explain, Message: func(uid string) string { return "said of " + uid },
+		List: q.List, UID: func(namespace, name string) string { return namespace + "/" + name }, Explain: q.Explain, Message: func(uid string) string { return "said of " + uid },
 		Forecast: func(explanation queue.Explanation) Forecast { return Forecast{P50: "5m0s", Unknown: explanation.UID} },
 		Try:      func(p *sched.Pod) ([]Variant, bool) { return []Variant{{"as it is", p.Name == "a1", "n1"}}, s.leisure },
 		TooLarge: func(*sched.Pod) string { return "" }, Leads: func() bool { return s.leads }, Allow: s.allow,
