@@ -5,9 +5,11 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/internal/controller/groups"
 	"github.com/numalet/numalet/internal/controller/queueapi"
 )
@@ -50,6 +52,7 @@ func (c *cluster) config() (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the cluster: %w", err)
 	}
+	config.QPS, config.Burst = 50, 300 // as kubectl; client-go's default is 5 requests a second
 	return config, nil
 }
 
@@ -84,6 +87,11 @@ func (c *cluster) queue() (queueapi.Client, error) {
 		return queueapi.Client{}, fmt.Errorf("find the cluster: %w", err)
 	}
 	return queueapi.Client{Server: url.String(), HTTP: client}, nil
+}
+
+// listOf returns the type of a list of Numalet's custom resources of a kind.
+func listOf(kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion().String(), Kind: kind + "List"}
 }
 
 // objects returns a client that lists those custom resources of Numalet that the user may read.

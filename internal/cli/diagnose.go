@@ -39,29 +39,49 @@ func (c *cluster) diagnose(ctx context.Context, namespace, name string, asked er
 	if err != nil {
 		return queueapi.PendingPod{}, err
 	}
-	return unqueued(pod, errors.Is(asked, queueapi.ErrNoAPI), time.Now()), nil
+	return unqueued(pod, unanswered(asked), time.Now()), nil
 }
 
-// unqueued explains why a pod that is not in the scheduling queue does not run. The parameter `away`
-// is true if the cluster does not serve the queue API of numalet-controller. It is false if the API
-// answered that the pod is not in the queue.
-func unqueued(pod *corev1.Pod, away bool, now time.Time) queueapi.PendingPod {
+// unanswered returns why the queue API of numalet-controller did not answer a question about a pod. It
+// returns nil if the API answered that the pod is not in the queue.
+func unanswered(err error) *queueapi.Advice {
+	switch {
+	case errors.Is(err, queueapi.ErrNoAPI):
+		return &queueapi.Advice{
+			Cause:  "the controller does not answer: none runs or leads, or its queue API is not installed",
+			Remedy: "ask an administrator to check the Deployment numalet-controller in numalet-system, and to install the queue API (docs/tasks/why-a-pod-waits.md, Let users ask)",
+		}
+	case apierrors.IsForbidden(err): // for most users, the API server also forbids an API that is not installed
+		return &queueapi.Advice{
+			Cause:  "the queue API is not installed, or you may not read it",
+			Remedy: "ask an administrator to install it (docs/tasks/why-a-pod-waits.md, Let users ask), or for the role view in the namespace",
+		}
+	}
+	return nil
+}
+
+// unqueued explains why a pod that is not in the scheduling queue does not run. The parameter `silent`
+// is why the queue API did not answer. It is nil if the API answered that the pod is not in the queue.
+func unqueued(pod *corev1.Pod, silent *queueapi.Advice, now time.Time) queueapi.PendingPod {
 	p := queueapi.PendingPod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: queueapi.Group + "/" + queueapi.Version, Kind: queueapi.Kind},
 		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, CreationTimestamp: pod.CreationTimestamp},
 	}
 	p.Status = queueapi.Status{State: notQueued, Waited: now.Sub(pod.CreationTimestamp.Time).Round(time.Second).String(), Message: unscheduled(pod)}
 	found := standing(pod)
-	if found == nil && away {
-		found = &queueapi.Advice{
-			Cause:  "the controller does not answer: none runs or leads, or its queue API is not installed",
-			Remedy: "ask an administrator to check the Deployment numalet-controller in numalet-system, and to install the queue API (docs/tasks/why-a-pod-waits.md, Let users ask)",
-		}
+	if found == nil {
+		found = silent
 	}
 	if found != nil {
 		p.Status.Advice = append(p.Status.Advice, *found)
 	}
 	p.Status.Advice = append(p.Status.Advice, queueapi.Advise(p.Status.Message)...)
+	if name := pod.Spec.SchedulerName; name != schedulerName && pod.Spec.NodeName == "" && !ended(pod) { // last, because Numalet may have profiles with other names
+		p.Status.Advice = append(p.Status.Advice, queueapi.Advice{
+			Cause:  "the scheduler " + name + " places the pod, which is Numalet's only if an administrator has chosen this name",
+			Remedy: "if it is not, and that is not wanted, create the pod again with schedulerName: " + schedulerName,
+		})
+	}
 	if len(p.Status.Advice) == 0 {
 		p.Status.Advice = []queueapi.Advice{{Cause: "the pod is not in the queue", Remedy: "ask again in a moment; if it stays so, look at kubectl describe pod " + pod.Name}}
 	}
@@ -81,16 +101,18 @@ func standing(pod *corev1.Pod) *queueapi.Advice {
 		return &queueapi.Advice{Cause: "the pod is being deleted", Remedy: "wait until it is gone"}
 	case rejected(pod):
 		return &queueapi.Advice{Cause: "the node rejected the pod's placement, which ended the pod", Remedy: "its owner creates a new one, which is placed elsewhere; a pod without an owner must be created again"}
-	case pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded:
+	case ended(pod):
 		return &queueapi.Advice{Cause: "the pod has ended (" + string(pod.Status.Phase) + ")", Remedy: "create it again to run it again"}
 	case pod.Spec.NodeName != "":
 		return &queueapi.Advice{Cause: "the pod is on node " + pod.Spec.NodeName + starting(pod), Remedy: "see kubectl describe pod " + pod.Name + " if it does not run"}
 	case len(gates) > 0:
 		return &queueapi.Advice{Cause: "the pod has the scheduling gates " + strings.Join(gates, ", "), Remedy: "whoever set them has to remove them; nobody schedules it before"}
-	case pod.Spec.SchedulerName != schedulerName:
-		return &queueapi.Advice{Cause: "the scheduler " + pod.Spec.SchedulerName + " places the pod, not Numalet", Remedy: "if that is not wanted, create it again with schedulerName: " + schedulerName}
 	}
 	return nil
+}
+
+func ended(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 }
 
 func rejected(pod *corev1.Pod) bool {
@@ -125,7 +147,8 @@ func unscheduled(pod *corev1.Pod) string {
 }
 
 // unexplained reports whether err means that the queue API of numalet-controller does not know
-// the pod, or does not answer. In this case, the command looks for the cause in the pod itself.
+// the pod, does not answer, or must not answer this user. In this case, the command looks for the
+// cause in the pod itself.
 func unexplained(err error) bool {
-	return apierrors.IsNotFound(err) || errors.Is(err, queueapi.ErrNoAPI)
+	return apierrors.IsNotFound(err) || unanswered(err) != nil
 }

@@ -19,14 +19,11 @@ func listGroups(cmd *cobra.Command, at *cluster, out command.View, names []strin
 	if err != nil {
 		return err
 	}
-	groups, err := client.Groups(cmd.Context())
+	groups, err := client.Groups(cmd.Context(), names...)
 	if err != nil {
 		return err
 	}
-	if groups, err = chosen(groups, names, func(g v1alpha1.GPUGroup) string { return g.Name }); err != nil {
-		return err
-	}
-	return out.Write(cmd.OutOrStdout(), v1alpha1.GPUGroupList{Items: groups}, func(w io.Writer) error { return writeGroups(w, groups, out == command.Wide) })
+	return out.Write(cmd.OutOrStdout(), v1alpha1.GPUGroupList{TypeMeta: listOf("GPUGroup"), Items: groups}, func(w io.Writer) error { return writeGroups(w, groups, out == command.Wide) })
 }
 
 func writeGroups(to io.Writer, groups []v1alpha1.GPUGroup, wide bool) error {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -28,9 +29,10 @@ that are in no group yet. Each group has, on one node, as many GPUs as its conta
 needs, so that all containers fit at the same time, in any order of arrival. If no way
 to fit all containers is found, the exit status is 1. Then some groups share GPUs, or a
 container has no group, because it needs more GPUs than any node has.
-The cluster is not changed: review the output, edit it, and apply it.`,
+The cluster is not changed: review the output, edit it, and create the groups from it.
+The groups get names that no group has that you may read.`,
 		Example: `  numalet groups propose --tenant ann --demands 2,1,2,3 > groups.yaml
-  kubectl apply -f groups.yaml`,
+  kubectl create -f groups.yaml`,
 		Args: command.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if tenant == "" || len(demands) == 0 || len(containers) > 0 && len(containers) != len(demands) {
@@ -47,11 +49,15 @@ The cluster is not changed: review the output, edit it, and apply it.`,
 			if err != nil {
 				return err
 			}
-			nodes, err := client.Free(cmd.Context())
+			existing, err := client.Groups(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return writeProposal(cmd.OutOrStdout(), cmd.ErrOrStderr(), nodes, e, naming{tenant, prefix})
+			nodes, err := client.Free(cmd.Context(), existing)
+			if err != nil {
+				return err
+			}
+			return writeProposal(cmd.OutOrStdout(), cmd.ErrOrStderr(), nodes, e, newNaming(tenant, prefix, existing))
 		},
 	}
 	flags := cmd.Flags()
@@ -63,25 +69,46 @@ The cluster is not changed: review the output, edit it, and apply it.`,
 	return cmd
 }
 
-// naming has the tenant that the proposed GPU groups belong to, and the prefix of the groups'
-// names.
-type naming struct{ tenant, prefix string }
+// naming chooses the names of proposed GPU groups: a prefix and a number.
+type naming struct {
+	tenant, prefix string
+	taken          map[string]bool // the names of existing groups
+	last           int             // the number in the last chosen name
+}
+
+// newNaming returns a naming for groups of a tenant. The parameter `existing` has the groups whose
+// names the naming does not choose: otherwise "kubectl apply" would move an existing group to other
+// GPUs. If the prefix is "", it is the tenant's name.
+func newNaming(tenant, prefix string, existing []v1alpha1.GPUGroup) *naming {
+	n := &naming{tenant: tenant, prefix: cmp.Or(prefix, tenant), taken: map[string]bool{}}
+	for i := range existing {
+		n.taken[existing[i].Name] = true
+	}
+	return n
+}
+
+// next returns the next name that no existing group has.
+func (n *naming) next() string {
+	for {
+		n.last++
+		if name := fmt.Sprintf("%s-%d", n.prefix, n.last); !n.taken[name] {
+			return name
+		}
+	}
+}
 
 // writeProposal proposes GPU groups for an estimate, which has all demands of a tenant. A demand is
 // the number of GPUs that one container is expected to need. For each demand that fits on a node,
 // writeProposal writes a GPU group to the writer `out`. If the demands do not all fit at the same
 // time, writeProposal then returns an error. Otherwise it writes a message to the writer `messages`,
 // which says that the demands fit.
-func writeProposal(out, messages io.Writer, nodes group.Nodes, e group.Estimate, n naming) error {
+func writeProposal(out, messages io.Writer, nodes group.Nodes, e group.Estimate, names *naming) error {
 	proposal, err := group.Propose(nodes, e, nil)
 	if err != nil {
 		return command.BadUsage(err)
 	}
-	if n.prefix == "" {
-		n.prefix = n.tenant
-	}
-	for i, p := range proposal.Groups {
-		object := groups.Object(p.Group(fmt.Sprintf("%s-%d", n.prefix, i+1), n.tenant, e))
+	for _, p := range proposal.Groups {
+		object := groups.Object(p.Group(names.next(), names.tenant, e))
 		object.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion().String(), Kind: "GPUGroup"}
 		text, err := yaml.Marshal(map[string]any{
 			"apiVersion": object.APIVersion, "kind": object.Kind, "metadata": map[string]string{"name": object.Name}, "spec": object.Spec,

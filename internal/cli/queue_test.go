@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -32,6 +33,14 @@ func fakeCluster(t *testing.T) string {
 		"/apis/numalet.dev/v1alpha1/gpugroups":             `{"apiVersion":"numalet.dev/v1alpha1","kind":"GPUGroupList","items":[{"apiVersion":"numalet.dev/v1alpha1","kind":"GPUGroup","metadata":{"name":"g1"},"spec":{"tenants":["ann"],"form":"physical"},"status":{"gpus":4}}]}`,
 		"/apis/numalet.dev/v1alpha1/nodetopologies":        `{"apiVersion":"numalet.dev/v1alpha1","kind":"NodeTopologyList","items":[{"apiVersion":"numalet.dev/v1alpha1","kind":"NodeTopology","metadata":{"name":"n1"},"status":{"conditions":[{"type":"Ready","status":"True"}],"cpus":{"allocatable":14,"available":5},"numa":[{"id":0,"allocatable":6,"available":2},{"id":1,"allocatable":8,"available":3}],"gpus":[{"id":"G0","health":"Healthy"},{"id":"M0","parent":"G1","health":"Healthy"},{"id":"M1","parent":"G1","health":"Healthy"}],"gpuHolders":[{"uid":"u","devices":["M0::3"]}]}}]}`,
 		"/api/v1/namespaces":                               `{"items":[{"metadata":{"name":"team"}}]}`,
+	}
+	for _, list := range []string{"tenants", "gpugroups", "nodetopologies"} { // each has one object
+		path := "/apis/numalet.dev/v1alpha1/" + list
+		var all struct{ Items []json.RawMessage }
+		if err := json.Unmarshal([]byte(pages[path]), &all); err != nil {
+			t.Fatal(err)
+		}
+		pages[path+"/"+map[string]string{"tenants": "ann", "gpugroups": "g1", "nodetopologies": "n1"}[list]] = string(all.Items[0])
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -80,14 +89,14 @@ func TestShow(t *testing.T) {
 		"queue --context there": "no pod is pending\n",
 		"queue -o json":         `"kind": "PendingPodList"`,
 		"tenants":               "TENANT  WEIGHT  TYPE  USES  QUOTA  SCORE\nann     2       T4    0     8      0\nann     2       cpu   3     -      1.235\n",
-		"tenants ann -o yaml":   "name: ann",
-		"tenants -o wide":       "2026-01-01T00:00:00Z",
+		"tenants ann -o yaml":   "kind: TenantList",
+		"tenants -o wide":       "ann     2       T4    0     8      0      -\nann     2       cpu   3     -      1.235  2026-01-01T00:00:00Z\n",
 		"top":                   "NODE  READY  CPUS  FREE CPUS  GPUS  FREE GPUS  PODS\nn1    yes    14    5          2     1          0\n",
 		"top n1 -o wide":        "n1    1     8     3          -\n",
-		"top -o json":           `"available": 5`,
+		"top -o json":           `"kind": "NodeTopologyList"`,
 		"groups":                "g1     ann      physical  any   4     0     -   not yet\n",
 		"groups g1 -o wide":     "MESSAGE\n",
-		"groups -o yaml":        "name: g1",
+		"groups -o yaml":        "kind: GPUGroupList",
 	} {
 		got := numalet(append(strings.Fields(line), "--kubeconfig", file)...)
 		if got.status != 0 || !strings.Contains(got.stdout, want) {

@@ -30,36 +30,16 @@ all tenants are shown, otherwise only the Tenants that your roles name.`,
 			if err != nil {
 				return err
 			}
-			found, err := client.Tenants(cmd.Context())
+			found, err := client.Tenants(cmd.Context(), args...)
 			if err != nil {
 				return err
 			}
-			if found, err = chosen(found, args, func(t v1alpha1.Tenant) string { return t.Name }); err != nil {
-				return err
-			}
-			return out.Write(cmd.OutOrStdout(), v1alpha1.TenantList{Items: found}, func(w io.Writer) error { return showTenants(w, found, out == command.Wide) })
+			return out.Write(cmd.OutOrStdout(), v1alpha1.TenantList{TypeMeta: listOf("Tenant"), Items: found}, func(w io.Writer) error { return showTenants(w, found, out == command.Wide) })
 		},
 	}
 	at.flag(cmd)
 	command.ViewFlag(cmd, &out)
 	return cmd
-}
-
-// chosen selects objects by name. It returns an error if any of the names belongs to no object. If
-// no names are given, it returns all objects.
-func chosen[T any](all []T, names []string, name func(T) string) ([]T, error) {
-	if len(names) == 0 {
-		return all, nil
-	}
-	var found []T
-	for _, want := range names {
-		i := slices.IndexFunc(all, func(t T) bool { return name(t) == want })
-		if i < 0 {
-			return nil, fmt.Errorf("there is no %q, or you may not see it", want)
-		}
-		found = append(found, all[i])
-	}
-	return found, nil
 }
 
 func showTenants(out io.Writer, found []v1alpha1.Tenant, wide bool) error {
@@ -102,7 +82,11 @@ func tenantRows(tenant *v1alpha1.Tenant, wide bool) (rows [][]string) {
 		}
 		row := []string{tenant.Name, weight, a.Type, a.Usage.String(), quota, shortScore(a.Score)}
 		if wide {
-			row = append(row, a.LastUpdateTime.UTC().Format("2006-01-02T15:04:05Z"))
+			updated := "-"
+			if !a.LastUpdateTime.IsZero() {
+				updated = a.LastUpdateTime.UTC().Format("2006-01-02T15:04:05Z")
+			}
+			row = append(row, updated)
 		}
 		rows = append(rows, row)
 	}

@@ -29,14 +29,11 @@ nodes publish: all of them if you may list them, otherwise those that your roles
 			if err != nil {
 				return err
 			}
-			found, err := client.Topologies(cmd.Context())
+			found, err := client.Topologies(cmd.Context(), args...)
 			if err != nil {
 				return err
 			}
-			if found, err = chosen(found, args, func(t v1alpha1.NodeTopology) string { return t.Name }); err != nil {
-				return err
-			}
-			return out.Write(cmd.OutOrStdout(), v1alpha1.NodeTopologyList{Items: found}, func(w io.Writer) error { return showTop(w, found, out == command.Wide) })
+			return out.Write(cmd.OutOrStdout(), v1alpha1.NodeTopologyList{TypeMeta: listOf("NodeTopology"), Items: found}, func(w io.Writer) error { return showTop(w, found, out == command.Wide) })
 		},
 	}
 	at.flag(cmd)

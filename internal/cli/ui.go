@@ -11,10 +11,13 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/numalet/numalet/api/v1alpha1"
 	"github.com/numalet/numalet/internal/cli/command"
 	"github.com/numalet/numalet/internal/cli/ui"
+	"github.com/numalet/numalet/internal/controller/queueapi"
 )
 
 // newUI returns the command "numalet ui", which serves a web page that shows the cluster.
@@ -64,6 +67,23 @@ func serveUI(cmd *cobra.Command, at *cluster, port uint16) error {
 	return ui.Serve(ctx, on, page)
 }
 
+// queueOf is what the page shows of the queue.
+type queueOf struct {
+	Namespace string                `json:"namespace"` // "" for all namespaces
+	Pods      []queueapi.PendingPod `json:"pods"`
+}
+
+// visibleQueue returns the pending pods of all namespaces if the user may list them, and otherwise
+// those of one namespace.
+func visibleQueue(ctx context.Context, list func(ctx context.Context, namespace string) ([]queueapi.PendingPod, error), namespace string) (shown queueOf, err error) {
+	shown.Pods, err = list(ctx, metav1.NamespaceAll)
+	if apierrors.IsForbidden(err) {
+		shown.Namespace = namespace
+		shown.Pods, err = list(ctx, namespace)
+	}
+	return shown, err
+}
+
 // pageSource returns the source of the data for the web page of "numalet ui". The source reads the
 // cluster with the user's rights. It lists the pending pods of all namespaces if the user may list
 // them, and otherwise only those of the current namespace.
@@ -85,7 +105,8 @@ func (c *cluster) pageSource() (ui.Source, error) {
 		return ui.Source{}, err
 	}
 	return ui.Source{
-		Tenants: objects.Tenants, Groups: objects.Groups,
+		Tenants: func(ctx context.Context) ([]v1alpha1.Tenant, error) { return objects.Tenants(ctx) },
+		Groups:  func(ctx context.Context) ([]v1alpha1.GPUGroup, error) { return objects.Groups(ctx) },
 		Nodes: func(ctx context.Context) (any, error) {
 			found, err := objects.Topologies(ctx)
 			return summarize(found), err
@@ -98,11 +119,7 @@ func (c *cluster) pageSource() (ui.Source, error) {
 			return nodeMap{svg: true}.draw(svg, t)
 		},
 		Queue: func(ctx context.Context) (any, error) {
-			pods, err := queue.List(ctx, metav1.NamespaceAll)
-			if err != nil {
-				return queue.List(ctx, namespace)
-			}
-			return pods, nil
+			return visibleQueue(ctx, queue.List, namespace)
 		},
 	}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/numalet/numalet/internal/cli/command"
 	"github.com/numalet/numalet/internal/controller/queueapi"
@@ -79,10 +80,15 @@ func (c *cluster) why(cmd *cobra.Command, name string) (pod queueapi.PendingPod,
 	if err != nil {
 		return pod, err
 	}
-	if pod, err = client.Get(cmd.Context(), namespace, name); unexplained(err) {
-		return c.diagnose(cmd.Context(), namespace, name, err)
+	pod, err = client.Get(cmd.Context(), namespace, name)
+	if !unexplained(err) {
+		return pod, err
 	}
-	return pod, err
+	pod, other := c.diagnose(cmd.Context(), namespace, name, err)
+	if apierrors.IsForbidden(other) {
+		return pod, err // the user may read neither the queue nor the pod
+	}
+	return pod, other
 }
 
 func showWhy(out io.Writer, p queueapi.PendingPod) error {
@@ -95,17 +101,17 @@ func showWhy(out io.Writer, p queueapi.PendingPod) error {
 		if len(s.Ahead) > 0 {
 			line("ahead", ahead(s.Ahead))
 		}
-		line("state", s.State+": "+style.Warn(s.WaitsFor))
+		line("state", s.State+": "+style.Warn(command.Printable(s.WaitsFor)))
 		line("needs", style.Good(s.Needs))
 		if s.Forecast != nil {
 			line("start", start(*s.Forecast))
 		}
 	}
 	for _, a := range s.Advice {
-		line("cause", style.Warn(a.Cause)+": "+style.Good(a.Remedy))
+		line("cause", style.Warn(command.Printable(a.Cause))+": "+style.Good(a.Remedy))
 	}
 	if s.Message != "" {
-		line("message", s.Message)
+		line("message", command.Printable(s.Message))
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
@@ -115,7 +121,7 @@ func showWhy(out io.Writer, p queueapi.PendingPod) error {
 func standingOf(s queueapi.Status) string {
 	switch {
 	case s.State == notQueued:
-		return "is not in the queue, created " + s.Waited + " ago"
+		return "is not known to be in the queue, created " + s.Waited + " ago"
 	case s.Position == 0:
 		return fmt.Sprintf("waits for %s, pending for %s", s.Type, s.Waited)
 	}

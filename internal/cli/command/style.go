@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"text/tabwriter"
+	"unicode"
 
 	"golang.org/x/term"
 )
@@ -39,12 +40,16 @@ func (s Style) paint(code, text string) string {
 
 // Table writes rows in aligned columns. The first row is the header. Table colours the header only
 // after it has aligned the columns, because the alignment counts the characters of escape
-// sequences, too.
+// sequences, too. The cells are written without control characters (see Printable).
 func Table(w io.Writer, rows [][]string) error {
 	var aligned bytes.Buffer
 	table := tabwriter.NewWriter(&aligned, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		if _, err := io.WriteString(table, strings.Join(row, "\t")+"\n"); err != nil {
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = Printable(cell)
+		}
+		if _, err := io.WriteString(table, strings.Join(cells, "\t")+"\n"); err != nil {
 			return err
 		}
 	}
@@ -54,6 +59,21 @@ func Table(w io.Writer, rows [][]string) error {
 	header, rest, _ := strings.Cut(aligned.String(), "\n")
 	_, err := io.WriteString(w, StyleOf(w).Bold(header)+"\n"+rest)
 	return err
+}
+
+// Printable returns a text without control characters. Texts from objects of a cluster may contain
+// escape sequences, with which their author could change what the reader's terminal shows. Tabs and
+// line breaks become spaces, and other control characters become U+FFFD.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t' || r == '\n':
+			return ' '
+		case unicode.IsControl(r):
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
 }
 
 // Holder colours a text about the container with this index, so that users can tell containers

@@ -61,6 +61,35 @@ func TestFreeGPUs(t *testing.T) {
 	}
 }
 
+// TestFreeGPUsOfNUMANodes checks that the summary of a node counts free GPUs by the same rules as
+// CountGPUs. A GPU whose NUMA node is unknown belongs to the only NUMA node of a machine, if the
+// machine has only one.
+func TestFreeGPUsOfNUMANodes(t *testing.T) {
+	one := int32(1)
+	numa := func(id int32) v1alpha1.NUMANode {
+		return v1alpha1.NUMANode{ID: id, CPUCounts: v1alpha1.CPUCounts{Capacity: 8}}
+	}
+	unplaced, unhealthy, placed := v1alpha1.GPU{ID: "GPU-1", Health: "Healthy"}, v1alpha1.GPU{ID: "GPU-2", Health: "Unhealthy"}, v1alpha1.GPU{ID: "GPU-3", Health: "Healthy", NUMA: &one}
+	for name, tc := range map[string]struct {
+		numa []v1alpha1.NUMANode
+		gpus []v1alpha1.GPU
+		want [][2]int32 // by NUMA node: GPUs, and free GPUs
+	}{
+		"one NUMA node":  {[]v1alpha1.NUMANode{numa(1)}, []v1alpha1.GPU{unplaced, unhealthy, placed}, [][2]int32{{3, 2}}},
+		"two NUMA nodes": {[]v1alpha1.NUMANode{numa(0), numa(1)}, []v1alpha1.GPU{unplaced, unhealthy, placed}, [][2]int32{{0, 0}, {1, 1}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got [][2]int32
+			for _, n := range Summarize(&v1alpha1.NodeTopology{Status: v1alpha1.NodeTopologyStatus{NUMA: tc.numa, GPUs: tc.gpus}}).NUMA {
+				got = append(got, [2]int32{n.GPUs, n.FreeGPUs})
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("GPUs and free GPUs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestGPUsWithoutSlices checks that a GPU in MIG mode without slices, which a NodeTopology counts but
 // does not list, is among the GPUs of the node. It is not free, and the picture of the node says
 // what it is.

@@ -18,15 +18,15 @@ type Summary struct {
 }
 
 // NUMA says how many logical CPUs and physical GPUs of a NUMA node are free. A GPU in MIG mode counts
-// as one GPU if it has slices. If it has none, it is not counted, because the NodeTopology does not
-// say on which NUMA node it is.
+// as one GPU if it has slices. If it has none, the NodeTopology does not say on which NUMA node it is,
+// so it counts only on a machine with a single NUMA node.
 type NUMA struct {
 	ID          int32 `json:"id"`
 	Capacity    int32 `json:"capacity"`
 	Allocatable int32 `json:"allocatable"` // CPUs that can be exclusive, whether a pod holds them or not; see v1alpha1.CPUCounts
 	Available   int32 `json:"available"`   // CPUs that can still become exclusive
 	GPUs        int32 `json:"gpus"`
-	FreeGPUs    int32 `json:"freeGPUs"` // GPUs that no pod holds, as a whole, as a share or as a MIG slice
+	FreeGPUs    int32 `json:"freeGPUs"` // healthy GPUs that no pod holds, as a whole, as a share or as a MIG slice
 }
 
 // Summarize returns the summary of the node that a NodeTopology describes.
@@ -41,20 +41,21 @@ func Summarize(topology *v1alpha1.NodeTopology) Summary {
 			continue
 		}
 		numa := NUMA{ID: numaNode.ID, Capacity: numaNode.Capacity, Allocatable: numaNode.Allocatable, Available: numaNode.Available}
-		numa.countGPUs(gpus, held)
+		numa.countGPUs(gpus, held, len(topology.Status.NUMA) == 1)
 		s.NUMA = append(s.NUMA, numa)
 	}
 	return s
 }
 
-// countGPUs counts the physical GPUs of the NUMA node, and how many of them no pod holds.
-func (n *NUMA) countGPUs(gpus []gpu.GPU, held []string) {
+// countGPUs counts the physical GPUs of the NUMA node, and how many of them are free (see CountGPUs).
+// GPUs whose NUMA node is unknown count if the machine has only this NUMA node (the parameter `only`).
+func (n *NUMA) countGPUs(gpus []gpu.GPU, held []string, only bool) {
 	for _, c := range gpus {
-		if c.NUMA != topology.NodeID(n.ID) {
+		if c.NUMA != topology.NodeID(n.ID) && !(only && c.NUMA == topology.Unknown) {
 			continue
 		}
 		n.GPUs++
-		if !slices.Contains(held, c.UUID) {
+		if isHealthy(c) && !slices.Contains(held, c.UUID) {
 			n.FreeGPUs++
 		}
 	}

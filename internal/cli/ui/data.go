@@ -20,7 +20,7 @@ import (
 // of the user.
 type Source struct {
 	Nodes   func(context.Context) (any, error) // list of the free CPUs and GPUs of each node
-	Queue   func(context.Context) (any, error) // list of the pending pods
+	Queue   func(context.Context) (any, error) // the pending pods, and the namespace if they are only those of one
 	Tenants func(context.Context) ([]v1alpha1.Tenant, error)
 	Groups  func(context.Context) ([]v1alpha1.GPUGroup, error)
 	Map     func(ctx context.Context, node string, svg io.Writer) error

@@ -18,9 +18,17 @@ import (
 	"time"
 )
 
-// cookie is the name of the cookie that has the server's token. The answer to the browser's first
-// request sets the cookie.
-const cookie = "numalet-ui"
+// cookieFor returns the name of the cookie that has the server's token, for the Host header of a
+// request. The answer to the browser's first request sets the cookie. The name contains the port,
+// because browsers send the cookies of a host to all its ports: otherwise two servers would overwrite
+// each other's cookie.
+func cookieFor(host string) string {
+	_, port, err := net.SplitHostPort(host)
+	if err != nil {
+		return "numalet-ui"
+	}
+	return "numalet-ui-" + port
+}
 
 // contentPolicy is the Content-Security-Policy of the page. It lets the page load files only from
 // this server. It does not affect the library that draws charts: this library sets styles as
@@ -62,11 +70,11 @@ func (g guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if g.matches(r.URL.Query().Get("token")) {
-		http.SetCookie(w, &http.Cookie{Name: cookie, Value: g.token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+		http.SetCookie(w, &http.Cookie{Name: cookieFor(r.Host), Value: g.token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
 		http.Redirect(w, r, r.URL.Path, http.StatusSeeOther)
 		return
 	}
-	if c, err := r.Cookie(cookie); err != nil || !g.matches(c.Value) {
+	if c, err := r.Cookie(cookieFor(r.Host)); err != nil || !g.matches(c.Value) {
 		http.Error(w, "open the address that kubectl numalet ui printed: it has the token", http.StatusForbidden)
 		return
 	}

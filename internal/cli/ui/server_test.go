@@ -57,7 +57,7 @@ func request(t *testing.T, path, host, token string) (status int, body string, h
 	}
 	r := httptest.NewRequest(http.MethodGet, "http://"+host+path, nil)
 	if token != "" {
-		r.AddCookie(&http.Cookie{Name: cookie, Value: token})
+		r.AddCookie(&http.Cookie{Name: cookieFor(host), Value: token})
 	}
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, r)
@@ -88,6 +88,20 @@ func TestPicture(t *testing.T) {
 	status, body, header := request(t, "/nodes/node-a", "localhost", "secret")
 	if status != http.StatusOK || body != "<svg/>" || header.Get("Content-Type") != "image/svg+xml" {
 		t.Errorf("status %d, type %q, body %q", status, header.Get("Content-Type"), body)
+	}
+}
+
+// TestTwoServers checks that a browser keeps the tokens of two servers of one computer apart. A browser
+// sends a cookie to all ports of a host.
+func TestTwoServers(t *testing.T) {
+	_, _, first := request(t, "/?token=secret", "127.0.0.1:8000", "")
+	_, _, second := request(t, "/?token=secret", "127.0.0.1:8001", "")
+	name := func(h http.Header) string {
+		name, _, _ := strings.Cut(h.Get("Set-Cookie"), "=")
+		return name
+	}
+	if name(first) == name(second) {
+		t.Errorf("both servers set the cookie %q", name(first))
 	}
 }
 

@@ -2,6 +2,7 @@ package groups
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -40,29 +41,27 @@ func NewClient(config *rest.Config) (*Client, error) {
 	return &Client{client, objects}, nil
 }
 
-// Groups returns the groups that the user may read.
-func (c *Client) Groups(ctx context.Context) ([]v1alpha1.GPUGroup, error) {
-	return listVisible[v1alpha1.GPUGroup](ctx, c, v1alpha1.GPUGroupResource())
+// Groups returns the groups with the given names, or without names all groups that the user may read.
+func (c *Client) Groups(ctx context.Context, names ...string) ([]v1alpha1.GPUGroup, error) {
+	return read[v1alpha1.GPUGroup](ctx, c, v1alpha1.GPUGroupResource(), names)
 }
 
-// Tenants returns the tenants that the user may read.
-func (c *Client) Tenants(ctx context.Context) ([]v1alpha1.Tenant, error) {
-	return listVisible[v1alpha1.Tenant](ctx, c, v1alpha1.TenantResource())
+// Tenants returns the tenants with the given names, or without names all tenants that the user may
+// read.
+func (c *Client) Tenants(ctx context.Context, names ...string) ([]v1alpha1.Tenant, error) {
+	return read[v1alpha1.Tenant](ctx, c, v1alpha1.TenantResource(), names)
 }
 
-// Topologies returns the NodeTopologies that the user may read.
-func (c *Client) Topologies(ctx context.Context) ([]v1alpha1.NodeTopology, error) {
-	return listVisible[v1alpha1.NodeTopology](ctx, c, v1alpha1.NodeTopologyResource())
+// Topologies returns the NodeTopologies with the given names, or without names all NodeTopologies that
+// the user may read.
+func (c *Client) Topologies(ctx context.Context, names ...string) ([]v1alpha1.NodeTopology, error) {
+	return read[v1alpha1.NodeTopology](ctx, c, v1alpha1.NodeTopologyResource(), names)
 }
 
 // Free returns the GPUs that the user may put into a new group. The user may read and use these
-// GPUs, and they are in no group that the user may read.
-func (c *Client) Free(ctx context.Context) (group.Nodes, error) {
+// GPUs, and they are in none of the given groups.
+func (c *Client) Free(ctx context.Context, existing []v1alpha1.GPUGroup) (group.Nodes, error) {
 	topologies, err := c.Topologies(ctx)
-	if err != nil {
-		return nil, err
-	}
-	objects, err := c.Groups(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -75,13 +74,41 @@ func (c *Client) Free(ctx context.Context) (group.Nodes, error) {
 		nodes[topologies[i].Name] = Inventory(&topologies[i])
 	}
 	var groups []group.Group
-	for i := range objects {
-		groups = append(groups, Read(&objects[i]))
+	for i := range existing {
+		groups = append(groups, Read(&existing[i]))
 	}
 	grouping := group.New(groups, nodes)
 	return nodes.For(func(node, id string) bool {
 		return !grouping.Holds(node, id) && (rules.allow(v1alpha1.NodeTopologyResource().Resource, node) || rules.allow(v1alpha1.ResourceGPUs, id))
 	}), nil
+}
+
+// read returns the objects of a kind that have the given names, or without names those that the user
+// may read. If an object with one of the names does not exist, or if the user may not read it, the
+// error says so.
+func read[T any](ctx context.Context, c *Client, kind schema.GroupVersionResource, names []string) ([]T, error) {
+	if len(names) == 0 {
+		return listVisible[T](ctx, c, kind)
+	}
+	var items []unstructured.Unstructured
+	for _, name := range names {
+		one, err := c.objects.Resource(kind).Get(ctx, name, metav1.GetOptions{})
+		switch {
+		case isObjectMissing(err) || apierrors.IsForbidden(err):
+			return nil, fmt.Errorf("there is no %q, or you may not see it", name)
+		case err != nil:
+			return nil, fmt.Errorf("get %s %q: %w", kind.Resource, name, err)
+		}
+		items = append(items, *one)
+	}
+	return typed[T](items)
+}
+
+// isObjectMissing reports whether an error means that an object does not exist. It returns false if the
+// API server does not know the kind of the object: then the error names no object.
+func isObjectMissing(err error) bool {
+	var status apierrors.APIStatus
+	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Name != ""
 }
 
 // listVisible returns the objects of a kind that the user may read.

@@ -117,8 +117,11 @@ function rows(id, lines, none) {
   $(id).replaceChildren(...body)
 }
 
-const showQueue = pods => rows('queue-rows', pods.map(({ metadata: m, status: s }) =>
-  [s.position || '–', `${m.namespace}/${m.name}`, s.type, s.tenant, number(s.score), s.waited, s.waitsFor]), 'No pod that you may see is pending.')
+function showQueue({ namespace, pods }) {
+  $('queue-title').textContent = namespace ? `Queue: only the namespace ${namespace}` : 'Queue'
+  rows('queue-rows', (pods ?? []).map(({ metadata: m, status: s }) =>
+    [s.position || '–', `${m.namespace}/${m.name}`, s.type, s.tenant, number(s.score), s.waited, s.waitsFor]), 'No pod that you may see is pending.')
+}
 
 const showGroups = groups => rows('groups-rows', groups.map(g =>
   [g.name, (g.tenants ?? []).join(', '), g.type || 'any', number(g.used), g.gpus, g.accepted === 'True' ? 'yes' : g.message || 'not yet']), 'There are no GPU groups that you may see.')
