@@ -207,7 +207,7 @@ MANY ?=# flags of TestManyPods, such as -many-pods 100 -many-for 1h
 e2e-many: rig ## 250 pods on a node with systemd, which come and go together with pods with exclusive CPUs; MANY, such as -many-for 1h; 1 to 2 hours
 	build/rig down
 	$(MAKE) cluster FLAVOUR=systemd
-	$(ON_RIG) $(E2E) systemd -run ManyPods -timeout 150m $(MANY)
+	$(ON_RIG) $(E2E) systemd -run ManyPods -timeout 175m $(MANY)
 
 NVML ?= libnvidia-ml.so.1
 gpu-check: tools ## test the GPU inventory, GPU health, device plugin and CDI specification with the NVIDIA driver of this machine; FAKE=1 uses a fake driver
