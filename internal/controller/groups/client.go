@@ -2,7 +2,6 @@ package groups
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -105,10 +104,9 @@ func read[T any](ctx context.Context, c *Client, kind schema.GroupVersionResourc
 }
 
 // isObjectMissing reports whether an error means that an object does not exist. It returns false if the
-// API server does not know the kind of the object: then the error names no object.
+// API server does not know the kind of the object: then the answer is no Status object.
 func isObjectMissing(err error) bool {
-	var status apierrors.APIStatus
-	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Name != ""
+	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 // listVisible returns the objects of a kind that the user may read.
