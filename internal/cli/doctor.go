@@ -71,8 +71,8 @@ The exit status is 1 if something does not work or could not be checked. Otherwi
 	flags.BoolVar(&d.node, "node", false, "Check this machine.")
 	flags.BoolVar(&d.cluster, "cluster", false, "Check the cluster. Without --node, this is the default.")
 	flags.StringVar(&d.root, "root", "/", "Root `directory` of the machine.")
-	flags.StringVar(&d.kubeletConfig, "kubelet-config", "/var/lib/kubelet/config.yaml", "Configuration `file` of the kubelet, below --root. On EKS /etc/kubernetes/kubelet/config.json.")
-	flags.StringVar(&d.kubeletConfigDir, "kubelet-config-dir", "", "The kubelet's drop-in `directory` of *.conf files, below --root. On EKS /etc/kubernetes/kubelet/config.json.d, on k3s /var/lib/rancher/k3s/agent/etc/kubelet.conf.d. Empty for none.")
+	flags.StringVar(&d.kubeletConfig, "kubelet-config", "", "Configuration `file` of the kubelet, below --root. By default the file that the flag --config of the running kubelet names, or else /var/lib/kubelet/config.yaml.")
+	flags.StringVar(&d.kubeletConfigDir, "kubelet-config-dir", "", "The kubelet's drop-in `directory` of *.conf files, below --root. By default the directory that the flag --config-dir of the running kubelet names, or else none. On k3s /var/lib/rancher/k3s/agent/etc/kubelet.conf.d.")
 	d.from.flag(cmd)
 	cmd.PersistentFlags().Lookup("namespace").Usage = "Namespace of Numalet. By default the namespace that has Numalet's DaemonSets, or numalet-system if none has them."
 	command.OutputFlag(cmd, &out)

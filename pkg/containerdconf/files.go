@@ -47,7 +47,7 @@ func Managed(main, release string) error {
 	}
 	for _, kind := range []string{"k3s", "rke2"} {
 		if dir := "/var/lib/rancher/" + kind + "/"; strings.HasPrefix(main, dir) {
-			return fmt.Errorf("%s writes %s at each start; add the content of deploy/containerd/numalet.toml to its template %sagent/etc/containerd/config-v3.toml.tmpl, and restart %s", kind, main, dir, kind)
+			return fmt.Errorf("%s writes %s at each start; copy deploy/containerd/numalet.toml into the directory %sagent/etc/containerd/config-v3.toml.d, and restart %s; if containerd does not read that directory, see deploy/containerd/README.md, k3s and RKE2", kind, main, dir, kind)
 		}
 	}
 	if path.Dir(main) != path.Dir(DefaultMain) {

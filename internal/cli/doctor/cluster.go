@@ -2,12 +2,14 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/dynamic"
@@ -48,6 +50,9 @@ func clusterChecks() []clusterCheck {
 
 // Cluster makes all checks of a cluster and returns their findings.
 func Cluster(ctx context.Context, clients Clients) Report {
+	if _, err := clients.Kube.Discovery().ServerVersion(); err != nil && !isAnswer(err) { // each check would wait for its own timeout
+		return Report{{Check: "api-server", Status: Unknown, Found: err.Error(), Why: "the API server does not answer, so no check could be made", Remedy: "check the kubeconfig and the connection, and try again"}}
+	}
 	if clients.Namespace == "" {
 		clients.Namespace = findNamespace(ctx, clients.Kube)
 	}
@@ -63,6 +68,12 @@ func Cluster(ctx context.Context, clients Clients) Report {
 		}
 	}
 	return report
+}
+
+// isAnswer reports whether an error is an answer of the API server.
+func isAnswer(err error) bool {
+	var answer apierrors.APIStatus
+	return errors.As(err, &answer)
 }
 
 // labelOfAgents is the label of the agents' DaemonSets and of their pods.
@@ -102,6 +113,9 @@ func checkVersion(_ context.Context, clients Clients) (Report, error) {
 func checkResources(_ context.Context, clients Clients) (Report, error) {
 	group := v1alpha1.NodeTopologyResource().GroupVersion().String()
 	list, err := clients.Kube.Discovery().ServerResourcesForGroupVersion(group)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, err
+	}
 	var missing []string
 	for _, want := range []string{"gpugroups", "jobs", "nodetopologies", "tenants"} {
 		if err != nil || !slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == want }) {
@@ -125,21 +139,54 @@ func policies() []string {
 	}
 }
 
+// checkPolicies checks that each policy exists, and that a binding makes it refuse requests. All names
+// may have a prefix and a suffix, which an overlay of kustomize adds.
 func checkPolicies(ctx context.Context, clients Clients) (Report, error) {
-	list, err := clients.Kube.AdmissionregistrationV1().ValidatingAdmissionPolicies().List(ctx, metav1.ListOptions{})
+	api := clients.Kube.AdmissionregistrationV1()
+	list, err := api.ValidatingAdmissionPolicies().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
-	var missing []string
+	bindings, err := api.ValidatingAdmissionPolicyBindings().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	denies := map[string]bool{}
+	for _, b := range bindings.Items {
+		denies[b.Spec.PolicyName] = denies[b.Spec.PolicyName] || slices.Contains(b.Spec.ValidationActions, admissionv1.Deny)
+	}
+	prefix, suffix := affixes(list.Items)
+	var missing, idle []string
 	for _, name := range policies() {
-		if !slices.ContainsFunc(list.Items, policyNamed(name)) {
-			missing = append(missing, name)
+		switch full := prefix + name + suffix; {
+		case !slices.ContainsFunc(list.Items, policyNamed(full)):
+			missing = append(missing, full)
+		case !denies[full]:
+			idle = append(idle, full)
 		}
 	}
-	if len(missing) == 0 {
+	if len(missing)+len(idle) == 0 {
 		return Report{{Status: OK, Found: fmt.Sprintf("%d admission policies are installed", len(policies()))}}, nil
 	}
-	return Report{{Status: Error, Found: "missing: " + strings.Join(missing, ", "), Why: "pods may forge placements, and invalid requests are refused only on the node", Remedy: "helm upgrade the chart, or kubectl apply -k deploy/admission"}}, nil
+	var found []string
+	if len(missing) > 0 {
+		found = append(found, "missing: "+strings.Join(missing, ", "))
+	}
+	if len(idle) > 0 {
+		found = append(found, "without a binding with the action Deny: "+strings.Join(idle, ", "))
+	}
+	return Report{{Status: Error, Found: strings.Join(found, "; "), Why: "pods may forge placements, and invalid requests are refused only on the node", Remedy: "helm upgrade the chart, or kubectl apply -k deploy/admission"}}, nil
+}
+
+// affixes returns the prefix and the suffix that the names of the policies have, from the name of one of
+// them.
+func affixes(installed []admissionv1.ValidatingAdmissionPolicy) (prefix, suffix string) {
+	for _, p := range installed {
+		if prefix, suffix, ok := strings.Cut(p.Name, "numalet-tolerance"); ok {
+			return prefix, suffix
+		}
+	}
+	return "", ""
 }
 
 func policyNamed(name string) func(admissionv1.ValidatingAdmissionPolicy) bool {

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -40,6 +41,10 @@ type world struct {
 	objects  []runtime.Object
 	topology map[string]string // status of the condition Ready of each NodeTopology, by name of the node
 	labelled []string          // the nodes with the label numalet.dev/exclusive-cpus
+	affixes  [2]string         // prefix and suffix of the names of the policies
+	warns    string            // the policy whose binding only warns
+	unbound  string            // the policy that has no binding
+	reserved string            // status of the condition CPUsReserved of each NodeTopology; "" if it has none
 	queue    string            // status of the condition Available of the APIService of the queue API; "" if there is no APIService
 	forbid   string            // the resource that the user is not allowed to list
 }
@@ -101,8 +106,20 @@ func (w *world) clients(t *testing.T) Clients {
 	t.Helper()
 	kube := kubefake.NewClientset(w.objects...)
 	for _, name := range w.policies {
-		if err := kube.Tracker().Add(&admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
-			t.Fatal(err)
+		binding := &admissionv1.ValidatingAdmissionPolicyBinding{}
+		binding.Name = w.affixes[0] + name + w.affixes[1]
+		binding.Spec.PolicyName, binding.Spec.ValidationActions = binding.Name, []admissionv1.ValidationAction{admissionv1.Deny}
+		if name == w.warns {
+			binding.Spec.ValidationActions = []admissionv1.ValidationAction{admissionv1.Warn}
+		}
+		objects := []runtime.Object{&admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: binding.Name}}}
+		if name != w.unbound {
+			objects = append(objects, binding)
+		}
+		for _, object := range objects {
+			if err := kube.Tracker().Add(object); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	for _, name := range w.labelled {
@@ -129,17 +146,21 @@ func (w *world) dynamic(t *testing.T) *fake.FakeDynamicClient {
 	t.Helper()
 	kinds := map[schema.GroupVersionResource]string{v1alpha1.NodeTopologyResource(): "NodeTopologyList"}
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds)
-	add := func(resource schema.GroupVersionResource, kind, name string, condition map[string]any) {
+	add := func(resource schema.GroupVersionResource, kind, name string, conditions ...any) {
 		object := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": resource.GroupVersion().String(), "kind": kind, "metadata": map[string]any{"name": name},
-			"status": map[string]any{"conditions": []any{condition}},
+			"status": map[string]any{"conditions": conditions},
 		}}
 		if err := client.Tracker().Create(resource, object, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for name, ready := range w.topology {
-		add(v1alpha1.NodeTopologyResource(), "NodeTopology", name, map[string]any{"type": "Ready", "status": ready, "reason": "RuntimeNotServed", "message": "containerd is away"})
+		conditions := []any{map[string]any{"type": "Ready", "status": ready, "reason": "RuntimeNotServed", "message": "containerd is away"}}
+		if w.reserved != "" {
+			conditions = append(conditions, map[string]any{"type": "CPUsReserved", "status": w.reserved, "reason": "NoneReserved", "message": "no CPU is reserved"})
+		}
+		add(v1alpha1.NodeTopologyResource(), "NodeTopology", name, conditions...)
 	}
 	if w.queue != "" {
 		resource := schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
@@ -196,11 +217,33 @@ func TestCluster(t *testing.T) {
 				}
 			}, "",
 		},
-		"too old":     {func(w *world) { w.version = "v1.33.4" }, "kubernetes-version error: v1.33.4"},
-		"old":         {func(w *world) { w.version = "v1.35.0-eks-1" }, "kubernetes-version warning: v1.35.0-eks-1"},
-		"no tenants":  {func(w *world) { w.crds = w.crds[:3] }, "custom-resources error: numalet.dev/v1alpha1 lacks tenants"},
-		"no policies": {func(w *world) { w.policies = w.policies[2:] }, "admission-policies error: missing: numalet-bindings, numalet-changes"},
-		"no agent":    {func(w *world) { w.remove(&appsv1.DaemonSet{}) }, "agent error: no DaemonSet of Numalet in namespace numalet-system"},
+		"too old":                {func(w *world) { w.version = "v1.33.4" }, "kubernetes-version error: v1.33.4"},
+		"old":                    {func(w *world) { w.version = "v1.35.0-eks-1" }, "kubernetes-version warning: v1.35.0-eks-1"},
+		"no tenants":             {func(w *world) { w.crds = w.crds[:3] }, "custom-resources error: numalet.dev/v1alpha1 lacks tenants"},
+		"no policies":            {func(w *world) { w.policies = w.policies[2:] }, "admission-policies error: missing: numalet-bindings, numalet-changes"},
+		"policies with a prefix": {func(w *world) { w.affixes = [2]string{"acme-", "-1"} }, ""},
+		"one of them is missing": {
+			func(w *world) { w.affixes[0], w.policies = "acme-", w.policies[1:] },
+			"admission-policies error: missing: acme-numalet-bindings",
+		},
+		"policies that refuse nothing": {
+			func(w *world) { w.warns, w.unbound = "numalet-tenants", "numalet-tolerance" },
+			"admission-policies error: without a binding with the action Deny: numalet-tenants, numalet-tolerance",
+		},
+		"nodes without reserved CPUs": {
+			func(w *world) { w.reserved = "False" },
+			"nodes warning: CPUsReserved: NoneReserved\nnodes warning: CPUsReserved: NoneReserved",
+		},
+		"many nodes without reserved CPUs": {
+			func(w *world) {
+				w.reserved = "False"
+				for i := range 20 {
+					w.topology[fmt.Sprint("m", i)] = "True"
+				}
+			},
+			"nodes warning: CPUsReserved: NoneReserved",
+		},
+		"no agent": {func(w *world) { w.remove(&appsv1.DaemonSet{}) }, "agent error: no DaemonSet of Numalet in namespace numalet-system"},
 		"an agent is away": {
 			func(w *world) { w.objects[0].(*appsv1.DaemonSet).Status.NumberReady = 1 },
 			"agent error: 1 of 2 pods are ready",
@@ -260,6 +303,7 @@ func TestCluster(t *testing.T) {
 		"no node":                        {func(w *world) { w.topology = nil }, "nodes warning: 0 of 0 nodes with an agent serve exclusive CPUs"},
 		"another plugin":                 {func(w *world) { w.plugin("nvcr.io/nvidia/k8s-device-plugin:v0.18", true) }, "nvidia-plugin warning: NVIDIA's device plugin runs"},
 		"another plugin of a cloud":      {func(w *world) { w.plugin("gke.gcr.io/nvidia-gpu-device-plugin:1.2", true) }, "nvidia-plugin warning: NVIDIA's device plugin runs"},
+		"AMD's plugin":                   {func(w *world) { w.plugin("docker.io/rocm/k8s-device-plugin:1.31", true) }, ""},
 		"another plugin instead of ours": {func(w *world) { w.plugin("nvcr.io/nvidia/k8s-device-plugin:v0.18", false) }, "nvidia-plugin info: NVIDIA's device plugin runs, and numalet-nvml is not installed"},
 		"GPU feature discovery, with the image of the plugin": {
 			func(w *world) {
@@ -306,6 +350,51 @@ func TestCluster(t *testing.T) {
 				t.Errorf("Fails() = %v, want %v", report.Fails(), fails)
 			}
 		})
+	}
+}
+
+// TestNodesSummary checks that a node counts as serving exclusive CPUs if its condition Ready is true,
+// whatever its other conditions are, and that one finding names some of many nodes.
+func TestNodesSummary(t *testing.T) {
+	w := installed()
+	w.reserved, w.topology = "False", map[string]string{}
+	for i := range 12 {
+		w.topology[fmt.Sprintf("n%02d", i)] = "True"
+	}
+	report, err := checkNodes(t.Context(), w.clients(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range report {
+		got = append(got, f.Object+": "+f.Found)
+	}
+	want := []string{": 12 of 12 nodes with an agent serve exclusive CPUs", "n00, n01, n02 and 9 more nodes: CPUsReserved: NoneReserved"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+}
+
+// TestNoAnswer checks that a cluster that does not answer gets one finding, and not one for each check,
+// each after its own timeout. An API server that refuses a request does answer.
+func TestNoAnswer(t *testing.T) {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "version"}, "", errors.New("no"))
+	for name, tc := range map[string]struct {
+		err  error
+		want int // findings about the API server
+	}{"no route": {errors.New("dial tcp: i/o timeout"), 1}, "forbidden": {forbidden, 0}} {
+		clients := installed().clients(t)
+		clients.Kube.(*kubefake.Clientset).PrependReactor("get", "version", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, tc.err })
+		report := Cluster(t.Context(), clients)
+		got := 0
+		for _, f := range report {
+			if f.Check == "api-server" {
+				got++
+			}
+		}
+		if got != tc.want || got == 1 && len(report) != 1 {
+			t.Errorf("%s: %+v", name, report)
+		}
 	}
 }
 

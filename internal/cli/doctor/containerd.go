@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -97,17 +98,22 @@ func (m machine) remedy(main string) (string, error) {
 // or "" if containerd does not run. k3s, RKE2 and k0s name the configuration file in the command
 // line of their containerd.
 func (m machine) containerd() (main, program string, err error) {
-	dir, err := m.process("containerd")
+	running, err := m.processes("containerd")
 	if err != nil {
 		return "", "", err
 	}
-	if dir != "" {
-		line, _, err := m.text(dir + "/cmdline")
+	used, err := m.socket()
+	if err != nil {
+		return "", "", err
+	}
+	for i, dir := range running {
+		main, socket, err := m.serves(dir)
 		if err != nil {
 			return "", "", err
 		}
-		command := strings.Split(strings.TrimRight(line, "\x00"), "\x00")
-		return strings.TrimPrefix(containerdconf.MainFile(command), "/"), dir + "/exe", nil
+		if bare(socket) == used || i == len(running)-1 {
+			return main, dir + "/exe", nil
+		}
 	}
 	for _, main := range []string{"var/lib/rancher/k3s/agent/etc/containerd/config.toml", "var/lib/rancher/rke2/agent/etc/containerd/config.toml", "etc/k0s/containerd.toml"} {
 		if there, err := m.exists(main); err != nil || there {
@@ -115,6 +121,50 @@ func (m machine) containerd() (main, program string, err error) {
 		}
 	}
 	return strings.TrimPrefix(containerdconf.DefaultMain, "/"), "", nil
+}
+
+// serves returns the main configuration file of a running containerd, and the socket on which it
+// serves.
+func (m machine) serves(dir string) (main, socket string, err error) {
+	line, _, err := m.text(dir + "/cmdline")
+	if err != nil {
+		return "", "", err
+	}
+	main = strings.TrimPrefix(containerdconf.MainFile(strings.Split(strings.TrimRight(line, "\x00"), "\x00")), "/")
+	if socket, err = m.flag(dir, "--address", "-a"); err != nil || socket != "" {
+		return main, socket, err
+	}
+	text, _, err := m.text(main)
+	if err != nil {
+		return "", "", err
+	}
+	var settings containerdFile
+	_ = toml.Unmarshal([]byte(text), &settings) // the check fail-closed reports errors in the file
+	return main, cmp.Or(settings.GRPC.Address, defaultSocket), nil
+}
+
+const (
+	defaultSocket = "/run/containerd/containerd.sock"
+	rancherSocket = "/run/k3s/containerd/containerd.sock" // of k3s and RKE2, whose kubelet may be no process of its own
+)
+
+// socket returns the path of the socket of the container runtime that the kubelet uses. A node may run
+// several containerds: Bottlerocket has one for host containers, and Docker has its own.
+func (m machine) socket() (string, error) {
+	endpoint, err := m.endpoint()
+	if err != nil || endpoint != "" {
+		return bare(endpoint), err
+	}
+	if there, err := m.exists(rancherSocket[1:]); err != nil || there {
+		return rancherSocket, err
+	}
+	return defaultSocket, nil
+}
+
+// bare returns the path of a socket without a scheme, and below /run instead of /var/run, which is the
+// same directory.
+func bare(socket string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(socket, "unix://"), "/var")
 }
 
 // validator has the settings of containerd's default validator for NRI that make containerd require
@@ -131,6 +181,9 @@ type validator struct {
 // that is not in the file is nil.
 type containerdFile struct {
 	Imports []string `toml:"imports"`
+	GRPC    struct {
+		Address string `toml:"address"`
+	} `toml:"grpc"`
 	Plugins struct {
 		NRI struct {
 			Validator struct {

@@ -1,11 +1,13 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/yaml"
 )
 
@@ -23,7 +25,7 @@ type kubeletConfig struct {
 
 // kubelet reads the kubelet's configuration file, and then the files of its drop-in directory. As in
 // the kubelet, a later file overrides the earlier ones. The result `exists` is false if there is no
-// file. The function does not see the kubelet's flags.
+// file. The function does not see the kubelet's flags (see kubeletFlag).
 func (m machine) kubelet() (c kubeletConfig, exists bool, err error) {
 	names, err := m.dropIns()
 	if err != nil {
@@ -47,6 +49,9 @@ func (m machine) kubelet() (c kubeletConfig, exists bool, err error) {
 func (m machine) dropIns() (names []string, err error) {
 	if m.KubeletConfigDir == "" {
 		return nil, nil
+	}
+	if there, err := m.exists(m.KubeletConfigDir); err != nil || !there {
+		return nil, cmp.Or(err, fmt.Errorf("no directory /%s", m.KubeletConfigDir))
 	}
 	err = fs.WalkDir(m, m.KubeletConfigDir, func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() && path.Ext(name) == ".conf" {
@@ -72,12 +77,7 @@ func (m machine) kubeletFiles() string {
 // neither exists, onCRIO checks which sockets of container runtimes exist. The kubelet's default is
 // containerd, so if the sockets of containerd and CRI-O exist, onCRIO returns false.
 func (m machine) onCRIO() (bool, error) {
-	endpoint, err := m.endpointFlag()
-	if err == nil && endpoint == "" {
-		var c kubeletConfig
-		c, _, err = m.kubelet()
-		endpoint = c.ContainerRuntimeEndpoint
-	}
+	endpoint, err := m.endpoint()
 	if err != nil || endpoint != "" {
 		return strings.Contains(endpoint, "crio"), err
 	}
@@ -87,49 +87,113 @@ func (m machine) onCRIO() (bool, error) {
 	return m.exists("run/crio/crio.sock")
 }
 
-// endpointFlag returns the value of the flag --container-runtime-endpoint of the running kubelet, or "".
-// A node can have this flag instead of the setting in the configuration file.
-func (m machine) endpointFlag() (string, error) {
-	dir, err := m.process("kubelet")
-	if err != nil || dir == "" {
+// endpoint returns the socket of the container runtime that the kubelet uses, as the kubelet's flag or
+// configuration names it, or "".
+func (m machine) endpoint() (string, error) {
+	endpoint, err := m.kubeletFlag("container-runtime-endpoint")
+	if err != nil || endpoint != "" {
+		return endpoint, err
+	}
+	c, _, err := m.kubelet()
+	return c.ContainerRuntimeEndpoint, err
+}
+
+// kubeletFlag returns the value of a flag of the running kubelet, or "". A node can have a flag instead
+// of the setting in the configuration file. k3s and RKE2 have no process of the name kubelet.
+func (m machine) kubeletFlag(name string) (string, error) {
+	processes, err := m.processes("kubelet")
+	if err != nil || len(processes) == 0 {
 		return "", err
 	}
-	args, _, err := m.text(path.Join(dir, "cmdline"))
-	_, after, _ := strings.Cut(strings.ReplaceAll(args, "=", "\x00"), "--container-runtime-endpoint\x00")
-	value, _, _ := strings.Cut(after, "\x00")
+	return m.flag(processes[0], "--"+name)
+}
+
+// flag returns the value of the last of the given flags in the command line of a process, or "".
+func (m machine) flag(process string, names ...string) (value string, err error) {
+	line, _, err := m.text(path.Join(process, "cmdline"))
+	words := strings.Split(line, "\x00")
+	for i, word := range words {
+		for _, name := range names {
+			if after, ok := strings.CutPrefix(word, name+"="); ok {
+				value = after
+			} else if word == name && i+1 < len(words) {
+				value = words[i+1]
+			}
+		}
+	}
 	return value, err
 }
 
 // noConfig returns the finding for a node on which the kubelet's configuration file does not exist.
 func (m machine) noConfig() Finding {
 	return Finding{
-		Status: Warning, Found: "no file " + m.kubeletFiles(), Why: "the kubelet's settings could not be checked",
+		Status: Unknown, Found: "no file " + m.kubeletFiles(), Why: "the kubelet's settings could not be checked",
 		Remedy: "name the file with --kubelet-config, and the directory of drop-in files, if the kubelet has one, with --kubelet-config-dir",
 	}
 }
 
-func checkManagers(m machine) (Finding, error) {
-	c, exists, err := m.kubelet()
-	if err != nil || !exists {
-		return m.noConfig(), err
+// manager is one of the kubelet's managers that Numalet cannot work beside. Its policy is a setting in
+// the kubelet's configuration file or a flag. The CPU and memory managers also write their policy to a
+// state file, below /var/lib/kubelet, in whichever way it was set.
+type manager struct{ setting, flag, state, none, configured string }
+
+// policy returns the policy of a manager, and where it was found: the name of the setting, flag or
+// file. The policy is "" if it is not set.
+func (m machine) policy(of manager) (policy, where string, err error) {
+	flag, err := m.kubeletFlag(of.flag)
+	if err != nil {
+		return "", "", err
 	}
-	var wrong []string
-	for _, policy := range []struct{ name, value, none string }{
-		{"cpuManagerPolicy", c.CPUManagerPolicy, "none"},
-		{"memoryManagerPolicy", c.MemoryManagerPolicy, "None"},
-		{"topologyManagerPolicy", c.TopologyManagerPolicy, "none"},
-	} {
-		if policy.value != "" && policy.value != policy.none {
-			wrong = append(wrong, fmt.Sprintf("%s: %s", policy.name, policy.value))
+	var state struct {
+		PolicyName string `json:"policyName"`
+	}
+	if of.state != "" {
+		text, _, err := m.text("var/lib/kubelet/" + of.state)
+		if err != nil {
+			return "", "", err
+		}
+		if err := yaml.Unmarshal([]byte(text), &state); err != nil {
+			return "", "", fmt.Errorf("parse /var/lib/kubelet/%s: %w", of.state, err)
 		}
 	}
-	if len(wrong) == 0 {
-		return Finding{Status: OK, Found: "the kubelet's CPU, memory and topology managers are off"}, nil
+	for _, found := range []struct{ policy, where string }{{flag, "--" + of.flag}, {of.configured, of.setting}, {state.PolicyName, "/var/lib/kubelet/" + of.state}} {
+		if policy = found.policy; policy != "" && policy != of.none {
+			return policy, found.where, nil
+		}
 	}
-	return Finding{
-		Status: Error, Found: strings.Join(wrong, ", "), Why: "the kubelet would write cpusets too, or refuse pods that Numalet placed",
-		Remedy: "drain the node, stop the kubelet, set the policies to none in " + m.kubeletFiles() + ", delete /var/lib/kubelet/cpu_manager_state and memory_manager_state, and start the kubelet",
-	}, nil
+	return policy, "", nil
+}
+
+func checkManagers(m machine) (Finding, error) {
+	c, exists, err := m.kubelet()
+	if err != nil {
+		return Finding{}, err
+	}
+	var wrong, right []string
+	for _, of := range []manager{
+		{"cpuManagerPolicy", "cpu-manager-policy", "cpu_manager_state", "none", c.CPUManagerPolicy},
+		{"memoryManagerPolicy", "memory-manager-policy", "memory_manager_state", "None", c.MemoryManagerPolicy},
+		{"topologyManagerPolicy", "topology-manager-policy", "", "none", c.TopologyManagerPolicy},
+	} {
+		policy, where, err := m.policy(of)
+		if err != nil {
+			return Finding{}, err
+		}
+		if where != "" {
+			wrong, right = append(wrong, where+": "+policy), append(right, of.setting+": "+of.none)
+		}
+	}
+	switch {
+	case len(wrong) > 0:
+		return Finding{
+			Status: Error, Found: strings.Join(wrong, ", "), Why: "the kubelet would write cpusets too, or refuse pods that Numalet placed",
+			Remedy: "drain the node, stop the kubelet, set " + strings.Join(right, ", ") + " in " + m.kubeletFiles() +
+				" (or the kubelet's flags), delete /var/lib/kubelet/cpu_manager_state and /var/lib/kubelet/memory_manager_state, and start the kubelet",
+		}, nil
+	case !exists:
+		return m.noConfig(), nil
+	}
+	return Finding{Status: OK, Found: "the kubelet's CPU, memory and topology managers are off"}, nil
 }
 
 func checkReserved(m machine) (Finding, error) {
@@ -140,11 +204,17 @@ func checkReserved(m machine) (Finding, error) {
 	switch {
 	case c.ReservedSystemCPUs != "":
 		return Finding{Status: OK, Found: "reservedSystemCPUs: " + c.ReservedSystemCPUs}, nil
-	case c.SystemReserved["cpu"] != "" || c.KubeReserved["cpu"] != "":
+	case isPositive(c.SystemReserved["cpu"]) || isPositive(c.KubeReserved["cpu"]):
 		return Finding{Status: OK, Found: "systemReserved or kubeReserved has cpu"}, nil
 	}
 	return Finding{
 		Status: Warning, Found: "no CPU is reserved for the system", Why: "shared containers and the system keep only one CPU when the node is full",
 		Remedy: "set reservedSystemCPUs in " + m.kubeletFiles() + ", or the agent's setting reserved-cpus",
 	}, nil
+}
+
+// isPositive reports whether a text is an amount of a resource that is more than zero.
+func isPositive(text string) bool {
+	amount, err := resource.ParseQuantity(text)
+	return err == nil && amount.Sign() > 0
 }

@@ -1,11 +1,13 @@
 package doctor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/numalet/numalet/pkg/cpuset"
@@ -13,8 +15,8 @@ import (
 
 // NodeOptions has paths of files on the node, relative to its root directory.
 type NodeOptions struct {
-	KubeletConfig    string // "" means var/lib/kubelet/config.yaml
-	KubeletConfigDir string // the directory of drop-in files; "" for none
+	KubeletConfig    string // "" means the file that the kubelet's flag --config names, or else var/lib/kubelet/config.yaml
+	KubeletConfigDir string // the directory of drop-in files; "" means the directory that the kubelet's flag --config-dir names, or else none
 }
 
 // nodeCheck is a check of a machine's files. If a file does not exist, the function `run` returns a
@@ -51,19 +53,30 @@ func nodeChecks() []nodeCheck {
 // Node makes all checks of a machine and returns their findings. The argument `root` is the root
 // directory of the running machine, or of a captured machine.
 func Node(root fs.FS, o NodeOptions) Report {
-	if o.KubeletConfig == "" {
-		o.KubeletConfig = "var/lib/kubelet/config.yaml"
-	}
+	m := machine{root, o}
+	config, _ := m.kubeletFlag("config") // the check kubelet-managers reads flags, too, and reports the error
+	dir, _ := m.kubeletFlag("config-dir")
+	m.KubeletConfig = cmp.Or(o.KubeletConfig, strings.TrimPrefix(config, "/"), "var/lib/kubelet/config.yaml")
+	m.KubeletConfigDir = cmp.Or(o.KubeletConfigDir, strings.Trim(dir, "/"))
 	var report Report
 	for _, c := range nodeChecks() {
-		f, err := c.run(machine{root, o})
+		f, err := c.run(m)
 		if err != nil {
-			f = Finding{Status: Unknown, Found: err.Error(), Why: "the check could not be made", Remedy: "run numalet doctor --node as root"}
+			f = notChecked(err)
 		}
 		f.Check = c.name
 		report = append(report, f)
 	}
 	return report
+}
+
+// notChecked returns the finding for a check that failed with an error.
+func notChecked(err error) Finding {
+	f := Finding{Status: Unknown, Found: err.Error(), Why: "the check could not be made", Remedy: "correct the file or directory, or name the right one with a flag of numalet doctor"}
+	if errors.Is(err, fs.ErrPermission) {
+		f.Remedy = "run numalet doctor --node as root"
+	}
+	return f
 }
 
 // text returns a file's content without leading and trailing blanks, and whether the file exists.
@@ -87,19 +100,29 @@ func (m machine) exists(names ...string) (bool, error) {
 	return false, nil
 }
 
-// process returns the directory in /proc of a process whose program has this name, or "".
-func (m machine) process(name string) (string, error) {
+// processes returns the directories in /proc of the processes whose program has this name, the oldest
+// (smallest process ID) first. It leaves out processes in containers.
+func (m machine) processes(name string) (found []string, err error) {
 	files, err := fs.Glob(m, "proc/[0-9]*/comm")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	for _, file := range files {
-		if comm, _, err := m.text(file); err == nil && comm == name { // err is not nil if the process has ended since Glob found it
-			return path.Dir(file), nil
+		comm, _, err := m.text(file)
+		if err != nil || comm != name { // err is not nil if the process has ended since Glob found it
+			continue
+		}
+		if cgroup, _, err := m.text(path.Join(path.Dir(file), "cgroup")); err == nil && !inContainer.MatchString(cgroup) {
+			found = append(found, path.Dir(file))
 		}
 	}
-	return "", nil
+	slices.SortFunc(found, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	return found, nil
 }
+
+// inContainer matches the file /proc/PID/cgroup of a process in a container of the kubelet, Docker or
+// Podman.
+var inContainer = regexp.MustCompile(`kubepods|/docker[-/]|libpod-`)
 
 func checkCgroups(m machine) (Finding, error) {
 	controllers, v2, err := m.text("sys/fs/cgroup/cgroup.controllers")
@@ -117,7 +140,7 @@ func checkCgroups(m machine) (Finding, error) {
 	}
 	if _, v1, err := m.text("sys/fs/cgroup/cpuset/cpuset.cpus"); err != nil || v1 {
 		return Finding{
-			Status: Warning, Found: "cgroup v1", Why: "Kubernetes no longer develops support for cgroup v1",
+			Status: Warning, Found: "cgroup v1", Why: "newer kubelets do not start with cgroup v1 by default (failCgroupV1), and Kubernetes no longer develops support for it",
 			Remedy: "boot with systemd.unified_cgroup_hierarchy=1",
 		}, err
 	}
@@ -238,6 +261,31 @@ func checkNRI(m machine) (Finding, error) {
 			Remedy: "use cgroup v2 and Linux 5.14 or later (docs/tasks/administer.md, CRI-O)",
 		}, err
 	}
+	if crio {
+		return Finding{Status: OK, Found: "the socket of NRI exists; it was not checked whether CRI-O is 1.36 or later"}, nil
+	}
+	return m.checkContainerd()
+}
+
+// checkContainerd checks that the running containerd is 2.0 or later, because the agent supports no
+// older version. It looks for the name of containerd's Go module in its program.
+func (m machine) checkContainerd() (Finding, error) {
+	_, program, err := m.containerd()
+	if err != nil {
+		return Finding{}, err
+	}
+	if program != "" {
+		content, there, err := m.text(program)
+		if err != nil {
+			return Finding{}, err
+		}
+		if there && !strings.Contains(content, "github.com/containerd/containerd/v2") {
+			return Finding{
+				Status: Error, Found: "containerd is older than 2.0", Why: "the agent does not support it, and is not ready",
+				Remedy: "upgrade to containerd 2.0 or later, or set --enforce=cgroup for the agent (docs/tasks/administer.md, A runtime without NRI)",
+			}, nil
+		}
+	}
 	return Finding{Status: OK, Found: "the socket of NRI exists"}, nil
 }
 
@@ -307,13 +355,13 @@ func checkSELinux(m machine) (Finding, error) {
 }
 
 func checkIRQBalance(m machine) (Finding, error) {
-	dir, err := m.process("irqbalance")
-	if err != nil || dir == "" {
+	found, err := m.processes("irqbalance")
+	if err != nil || len(found) == 0 {
 		return Finding{Status: OK, Found: "irqbalance does not run"}, err
 	}
 	return Finding{
-		Status: Warning, Found: "irqbalance runs (process " + path.Base(dir) + ")", Why: "it moves interrupts to exclusive CPUs, and pods with the annotation numalet.dev/isolation are refused",
-		Remedy: "systemctl disable --now irqbalance, or ban the CPUs with IRQBALANCE_BANNED_CPULIST",
+		Status: Warning, Found: "irqbalance runs (process " + path.Base(found[0]) + ")", Why: "it moves interrupts to exclusive CPUs, and pods with the annotation numalet.dev/isolation are refused",
+		Remedy: "systemctl disable --now irqbalance; where no pod uses numalet.dev/isolation, it is enough to ban the CPUs with IRQBALANCE_BANNED_CPULIST, and this warning stays",
 	}, nil
 }
 

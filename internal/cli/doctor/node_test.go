@@ -29,7 +29,7 @@ func healthy() map[string]string {
 		"etc/containerd/conf.d/numalet.toml":           required,
 		"proc/9/comm":                                  "containerd\n",
 		"proc/9/cmdline":                               "/usr/bin/containerd\x00",
-		"proc/9/exe":                                   "\x7fELF tolerate_missing_plugins_annotation",
+		"proc/9/exe":                                   "\x7fELF tolerate_missing_plugins_annotation github.com/containerd/containerd/v2/pkg",
 		"var/lib/kubelet/config.yaml":                  "reservedSystemCPUs: 0,4\n",
 		"sys/module/apparmor/parameters/enabled":       "N\n",
 		"sys/bus/pci/devices/0000:00:1f.0/vendor":      "0x8086\n",
@@ -111,7 +111,7 @@ func TestNode(t *testing.T) {
 			"fail-closed warning: containerd does not require the agent, because enable is not true in the table default_validator (/etc/containerd/conf.d/numalet.toml)",
 		},
 		"containerd 2.1": {
-			map[string]string{"proc/9/exe": "\x7fELF plugin_request_timeout"},
+			map[string]string{"proc/9/exe": "\x7fELF plugin_request_timeout github.com/containerd/containerd/v2/pkg"},
 			"fail-closed warning: containerd is older than 2.2, and so ignores that /etc/containerd/conf.d/numalet.toml requires the agent",
 		},
 		"containerd does not run": {
@@ -171,7 +171,47 @@ func TestNode(t *testing.T) {
 		},
 		"no kubelet configuration": {
 			map[string]string{"var/lib/kubelet/config.yaml": "-"},
-			"kubelet-managers warning: no file /var/lib/kubelet/config.yaml\nreserved-cpus warning: no file /var/lib/kubelet/config.yaml",
+			"kubelet-managers unknown: no file /var/lib/kubelet/config.yaml\nreserved-cpus unknown: no file /var/lib/kubelet/config.yaml",
+		},
+		"the kubelet's flags name the configuration": {
+			map[string]string{"var/lib/kubelet/config.yaml": "-", "proc/7/comm": "kubelet\n",
+				"proc/7/cmdline":                              "/usr/bin/kubelet\x00--config=/etc/kubernetes/kubelet/config.json\x00--config-dir\x00/etc/kubernetes/kubelet/config.json.d\x00",
+				"etc/kubernetes/kubelet/config.json":          `{"cpuManagerPolicy": "static"}`,
+				"etc/kubernetes/kubelet/config.json.d/9.conf": `{"reservedSystemCPUs": "0"}`},
+			"kubelet-managers error: cpuManagerPolicy: static",
+		},
+		"static CPU manager by a flag": {
+			map[string]string{"proc/7/comm": "kubelet\n", "proc/7/cmdline": "kubelet\x00--cpu-manager-policy=static\x00--topology-manager-policy=none\x00"},
+			"kubelet-managers error: --cpu-manager-policy: static",
+		},
+		"static CPU manager of k3s": {
+			map[string]string{"var/lib/kubelet/cpu_manager_state": `{"policyName":"static","defaultCpuSet":"0-7"}`, "var/lib/kubelet/memory_manager_state": `{"policyName":"None"}`},
+			"kubelet-managers error: /var/lib/kubelet/cpu_manager_state: static",
+		},
+		"zero reserved": {
+			map[string]string{"var/lib/kubelet/config.yaml": "kubeReserved: {cpu: '0'}\n"},
+			"reserved-cpus warning: no CPU is reserved for the system",
+		},
+		"containerd 1.7": {
+			map[string]string{"proc/9/exe": "\x7fELF github.com/containerd/containerd/pkg"},
+			"container-runtime error: containerd is older than 2.0\nfail-closed warning: containerd is older than 2.2, and so ignores that /etc/containerd/conf.d/numalet.toml requires the agent",
+		},
+		"another containerd in a pod": {map[string]string{
+			"proc/12345/comm": "containerd\n", "proc/12345/cmdline": "containerd\x00--config\x00/var/run/docker/containerd/containerd.toml\x00",
+			"proc/12345/cgroup": "0::/kubepods.slice/kubepods-pod1.slice/cri-containerd-2.scope\n",
+		}, ""},
+		"another containerd for host containers": {map[string]string{
+			"proc/8/comm": "containerd\n", "proc/8/cmdline": "/usr/bin/containerd\x00--config\x00/etc/host-containerd/config.toml\x00",
+			"etc/host-containerd/config.toml": "[grpc]\naddress = \"/run/host-containerd/containerd.sock\"\n",
+		}, ""},
+		"Docker's containerd beside that of k3s": {
+			map[string]string{
+				"run/k3s/containerd/containerd.sock": "", "proc/812/comm": "containerd\n",
+				"proc/812/cmdline": "containerd\x00-c\x00/var/lib/rancher/k3s/agent/etc/containerd/config.toml\x00-a\x00/run/k3s/containerd/containerd.sock\x00",
+				"proc/812/exe":     "\x7fELF tolerate_missing_plugins_annotation github.com/containerd/containerd/v2/pkg",
+				"var/lib/rancher/k3s/agent/etc/containerd/config.toml": "version = 3\n", "etc/containerd/conf.d/numalet.toml": required,
+			},
+			"fail-closed warning: containerd does not read /etc/containerd/conf.d/numalet.toml, because /var/lib/rancher/k3s/agent/etc/containerd/config.toml does not import it",
 		},
 		"AppArmor":   {map[string]string{"sys/module/apparmor/parameters/enabled": "Y\n"}, "apparmor info: AppArmor is on"},
 		"SELinux":    {map[string]string{"sys/fs/selinux/enforce": "1"}, "selinux warning: SELinux enforces"},
@@ -255,7 +295,7 @@ func TestDropIns(t *testing.T) {
 		"a later file overrides it":  {map[string]string{"conf.d/40.conf": static, "conf.d/50.conf": "cpuManagerPolicy: none\n"}, "ok warning"},
 		"only a drop-in file":        {map[string]string{"conf.d/40.conf": static}, "error warning"},
 		"a drop-in file with errors": {map[string]string{"conf.d/40.conf": "{"}, "unknown unknown"},
-		"no file":                    {map[string]string{"conf.d/README": ""}, "warning warning"},
+		"no file":                    {map[string]string{"conf.d/README": ""}, "unknown unknown"},
 		"no such directory":          {map[string]string{"kubelet.json": "{}"}, "unknown unknown"},
 	} {
 		if _, ok := tc.files["conf.d/README"]; !ok && name != "no such directory" {
@@ -288,6 +328,18 @@ func TestSocketOfNRI(t *testing.T) {
 	for _, f := range Node(os.DirFS(root), NodeOptions{}) {
 		if f.Check == "container-runtime" && f.Status != OK {
 			t.Errorf("container-runtime is %s: %s", f.Status, f.Found)
+		}
+	}
+}
+
+// TestRemedyOfManagers checks that the remedy has the value that turns each manager off. The value for
+// the memory manager is written in another way, and the kubelet does not start with a wrong value.
+func TestRemedyOfManagers(t *testing.T) {
+	files := healthy()
+	files["var/lib/kubelet/config.yaml"] = "cpuManagerPolicy: static\nmemoryManagerPolicy: Static\n"
+	for _, f := range Node(tree(files), NodeOptions{}) {
+		if want := "set cpuManagerPolicy: none, memoryManagerPolicy: None in /var/lib/kubelet/config.yaml"; f.Check == "kubelet-managers" && !strings.Contains(f.Remedy, want) {
+			t.Errorf("remedy %q, want %q", f.Remedy, want)
 		}
 	}
 }

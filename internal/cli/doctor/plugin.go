@@ -21,7 +21,7 @@ func checkPlugin(ctx context.Context, clients Clients) (Report, error) {
 	}
 	i := slices.IndexFunc(sets.Items, isPlugin)
 	if i < 0 {
-		return Report{{Status: OK, Found: "NVIDIA's device plugin does not run"}}, nil
+		return Report{{Status: OK, Found: "no DaemonSet runs NVIDIA's device plugin"}}, nil
 	}
 	f := Finding{
 		Object: sets.Items[i].Namespace + "/" + sets.Items[i].Name, Status: Info, Found: "NVIDIA's device plugin runs, and numalet-nvml is not installed",
@@ -35,11 +35,11 @@ func checkPlugin(ctx context.Context, clients Clients) (Report, error) {
 }
 
 // isPlugin reports whether a DaemonSet runs NVIDIA's device plugin, or that of Google Kubernetes
-// Engine, nvidia-gpu-device-plugin.
+// Engine, nvidia-gpu-device-plugin. The image of AMD's device plugin is rocm/k8s-device-plugin.
 func isPlugin(set appsv1.DaemonSet) bool {
 	return set.Status.DesiredNumberScheduled > 0 && slices.ContainsFunc(set.Spec.Template.Spec.Containers, func(c corev1.Container) bool {
 		return strings.Contains(c.Image, "nvidia-gpu-device-plugin") ||
-			strings.Contains(c.Image, "k8s-device-plugin") && !slices.ContainsFunc(c.Command, isOtherProgram)
+			strings.Contains(c.Image, "k8s-device-plugin") && !strings.Contains(c.Image, "rocm/") && !slices.ContainsFunc(c.Command, isOtherProgram)
 	})
 }
 
