@@ -239,8 +239,8 @@ func TestManaged(t *testing.T) {
 	for _, tc := range []struct{ main, release, want string }{
 		{DefaultMain, "ID=debian\nVERSION_ID=\"12\"\n", ""},
 		{DefaultMain, "NAME=Bottlerocket\nID=bottlerocket\n", "the node runs Bottlerocket"},
-		{"/var/lib/rancher/k3s/agent/etc/containerd/config.toml", "", "into the directory /var/lib/rancher/k3s/agent/etc/containerd/config-v3.toml.d, and restart k3s;"},
-		{"/var/lib/rancher/rke2/agent/etc/containerd/config.toml", "", "restart rke2"},
+		{"/var/lib/rancher/k3s/agent/etc/containerd/config.toml", "", "as " + K3sDropIn + ", and to undo this"},
+		{"/var/lib/rancher/rke2/agent/etc/containerd/config.toml", "", "the node runs RKE2"},
 		{"/opt/containerd.toml", "", "changes only files in /etc/containerd"},
 	} {
 		err := Managed(tc.main, tc.release)

@@ -20,6 +20,9 @@ const (
 // DefaultMain is containerd's main configuration file if its command line does not name one.
 const DefaultMain = "/etc/containerd/config.toml"
 
+// K3sDropIn is the file by which an administrator can make the containerd of k3s require the agent.
+const K3sDropIn = "/var/lib/rancher/k3s/agent/etc/containerd/config-v3.toml.d/numalet.toml"
+
 // MainFile returns the path of the main configuration file of a containerd that was started with
 // the given command line.
 func MainFile(command []string) string {
@@ -45,10 +48,11 @@ func Managed(main, release string) error {
 			return fmt.Errorf("the node runs Bottlerocket, which writes containerd's configuration at each start and has no setting for required plugins; on these nodes containers can start without the agent")
 		}
 	}
-	for _, kind := range []string{"k3s", "rke2"} {
-		if dir := "/var/lib/rancher/" + kind + "/"; strings.HasPrefix(main, dir) {
-			return fmt.Errorf("%s writes %s at each start; copy deploy/containerd/numalet.toml into the directory %sagent/etc/containerd/config-v3.toml.d, and restart %s; if containerd does not read that directory, see deploy/containerd/README.md, k3s and RKE2", kind, main, dir, kind)
-		}
+	switch {
+	case strings.HasPrefix(main, "/var/lib/rancher/k3s/"):
+		return fmt.Errorf("k3s writes %s at each start; to require the agent, install deploy/containerd/numalet.toml as %s, and to undo this, delete that file, each time with a restart of k3s (deploy/containerd/README.md, k3s)", main, K3sDropIn)
+	case strings.HasPrefix(main, "/var/lib/rancher/rke2/"):
+		return fmt.Errorf("the node runs RKE2, whose static pods cannot have the annotation with which they would start before the agent; on these nodes containers can start without the agent")
 	}
 	if path.Dir(main) != path.Dir(DefaultMain) {
 		return fmt.Errorf("containerd's configuration is %s, and numalet-containerd changes only files in %s; install deploy/containerd/numalet.toml by hand", main, path.Dir(DefaultMain))

@@ -442,7 +442,7 @@ func TestRefusals(t *testing.T) {
 			}
 			n.put("/usr/lib/os-release", "ID=bottlerocket\n")
 		}, "the node runs Bottlerocket"},
-		"k3s":               {func(n *node) { n.put("/var/lib/rancher/k3s/agent/etc/containerd/config.toml", "") }, "config-v3.toml.d, and restart k3s"},
+		"k3s":               {func(n *node) { n.put("/var/lib/rancher/k3s/agent/etc/containerd/config.toml", "") }, "k3s writes"},
 		"another directory": {func(n *node) { n.put("/proc/7/cmdline", "containerd\x00--config\x00/opt/c.toml\x00") }, "changes only files in /etc/containerd"},
 		"a file in the way": {func(n *node) { n.put("/etc/containerd/conf.d/numalet.toml", "version = 3\n") }, "is not of this program; remove it"},
 		"a symbolic link": {func(n *node) {
@@ -615,7 +615,8 @@ func TestUndoWithoutInstall(t *testing.T) {
 		want   string // part of the error; "" if Undo succeeds
 	}{
 		"k3s":              {func(n *node) { n.put(k3s, "") }, ""},
-		"k3s, by hand":     {func(n *node) { n.put(k3s, required) }, "config-v3.toml.d, and restart k3s"},
+		"k3s, by hand":     {func(n *node) { n.put(k3s, required) }, "to undo this, delete that file"},
+		"k3s, imported":    {func(n *node) { n.put(k3s, ""); n.put(containerdconf.K3sDropIn, required) }, "to undo this, delete that file"},
 		"Bottlerocket":     {func(n *node) { n.put("/etc/os-release", "ID=bottlerocket\n") }, ""},
 		"no containerd":    {func(n *node) { n.state = State{"inactive", "", 0} }, ""},
 		"by hand":          {func(n *node) { n.state.KillMode = "mixed"; n.put(dropIn(main), required) }, "KillMode=mixed"},

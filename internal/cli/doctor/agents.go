@@ -3,8 +3,6 @@ package doctor
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -70,37 +68,7 @@ func checkNodes(ctx context.Context, clients Clients) (Report, error) {
 		report = append(report, nodeFindings(t)...)
 	}
 	summary := Finding{Status: OK, Found: fmt.Sprintf("%d of %d nodes with an agent serve exclusive CPUs", ready, len(list.Items))}
-	return append(Report{summary}, merged(report)...), nil
-}
-
-// manyNodes is the number of nodes with equal findings from which one finding stands for all of them.
-const manyNodes = 10
-
-// merged returns a report in which findings about many nodes that differ only in the node are merged
-// into one, which names some of the nodes.
-func merged(report Report) (short Report) {
-	type kind struct {
-		status Status
-		found  string
-	}
-	nodes := map[kind][]string{}
-	for _, f := range report {
-		nodes[kind{f.Status, f.Found}] = append(nodes[kind{f.Status, f.Found}], f.Object)
-	}
-	told := map[kind]bool{}
-	for _, f := range report {
-		k := kind{f.Status, f.Found}
-		if names := nodes[k]; len(names) >= manyNodes {
-			if told[k] {
-				continue
-			}
-			told[k] = true
-			slices.Sort(names)
-			f.Object = fmt.Sprintf("%s and %d more nodes", strings.Join(names[:3], ", "), len(names)-3)
-		}
-		short = append(short, f)
-	}
-	return short
+	return append(Report{summary}, report...), nil
 }
 
 // noNodes returns the finding for a cluster without NodeTopologies. Agents publish them only if the
@@ -133,7 +101,7 @@ func nodeFindings(t v1alpha1.NodeTopology) (report Report) {
 		case v1alpha1.ConditionCPUsUndisturbed:
 			f.Remedy = "on the node: numalet noise"
 		case v1alpha1.ConditionGPUsHealthy:
-			f.Remedy = "kubectl get nodetopology " + t.Name + " -o yaml"
+			f.Remedy = "kubectl get nodetopologies -o yaml"
 		}
 		report = append(report, f)
 	}

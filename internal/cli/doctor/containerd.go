@@ -76,6 +76,7 @@ func (m machine) supported(program string, v validator, f Finding) (Finding, err
 		f.Remedy = "start containerd, and run numalet doctor --node again"
 	case !strings.Contains(content, "tolerate_missing_plugins_annotation"): // the name of a setting that came together with required_plugins
 		f.Found = "containerd is older than 2.2, and so ignores that /" + v.file + " requires the agent"
+		f.Remedy = "upgrade containerd to 2.2 or later"
 	default:
 		f = Finding{Status: OK, Found: "containerd requires the agent (/" + v.file + ")"}
 	}

@@ -46,10 +46,41 @@ func (r Report) Count(s Status) int {
 // Fails reports whether any finding of the report has the status Error or Unknown.
 func (r Report) Fails() bool { return r.Count(Error)+r.Count(Unknown) > 0 }
 
-// WriteText writes the report for people. Each finding that is OK takes one line.
+// manyObjects is the number of objects with equal findings from which WriteText writes one finding for
+// all of them.
+const manyObjects = 10
+
+// short returns a report in which findings about many objects that differ only in the object are one
+// finding, which names some of the objects.
+func (r Report) short() (short Report) {
+	objects := map[Finding][]string{} // by finding, without its object
+	for _, f := range r {
+		object := f.Object
+		f.Object = ""
+		objects[f] = append(objects[f], object)
+	}
+	for _, f := range r {
+		same := f
+		same.Object = ""
+		names := objects[same]
+		if len(names) >= manyObjects {
+			f.Object = fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
+		}
+		if len(names) > 0 {
+			short = append(short, f)
+		}
+		if len(names) >= manyObjects {
+			objects[same] = nil
+		}
+	}
+	return short
+}
+
+// WriteText writes the report for people. Each finding that is OK takes one line. Equal findings about
+// many objects are written once.
 func (r Report) WriteText(w io.Writer) error {
 	var text strings.Builder
-	for _, f := range r {
+	for _, f := range r.short() {
 		name := f.Check
 		if f.Object != "" {
 			name += " (" + f.Object + ")"

@@ -25,13 +25,17 @@ type kubeletConfig struct {
 
 // kubelet reads the kubelet's configuration file, and then the files of its drop-in directory. As in
 // the kubelet, a later file overrides the earlier ones. The result `exists` is false if there is no
-// file. The function does not see the kubelet's flags (see kubeletFlag).
+// file, although the kubelet may have one. The function does not see the kubelet's flags (see kubeletFlag).
 func (m machine) kubelet() (c kubeletConfig, exists bool, err error) {
 	names, err := m.dropIns()
 	if err != nil {
 		return c, false, err
 	}
+	exists = m.KubeletConfig == "" // then the kubelet has no configuration file
 	for _, name := range append([]string{m.KubeletConfig}, names...) {
+		if name == "" {
+			continue
+		}
 		text, there, err := m.text(name)
 		if err != nil {
 			return c, false, err
@@ -65,7 +69,12 @@ func (m machine) dropIns() (names []string, err error) {
 // kubeletFiles returns a text for messages that names the kubelet's configuration file and its
 // drop-in directory.
 func (m machine) kubeletFiles() string {
-	if m.KubeletConfigDir == "" {
+	switch {
+	case m.KubeletConfig == "" && m.KubeletConfigDir == "":
+		return "the kubelet's configuration file"
+	case m.KubeletConfig == "":
+		return "/" + m.KubeletConfigDir
+	case m.KubeletConfigDir == "":
 		return "/" + m.KubeletConfig
 	}
 	return "/" + m.KubeletConfig + " or in /" + m.KubeletConfigDir
@@ -99,7 +108,7 @@ func (m machine) endpoint() (string, error) {
 }
 
 // kubeletFlag returns the value of a flag of the running kubelet, or "". A node can have a flag instead
-// of the setting in the configuration file. k3s and RKE2 have no process of the name kubelet.
+// of the setting in the configuration file. k3s has no process of the name kubelet.
 func (m machine) kubeletFlag(name string) (string, error) {
 	processes, err := m.processes("kubelet")
 	if err != nil || len(processes) == 0 {
@@ -132,36 +141,45 @@ func (m machine) noConfig() Finding {
 	}
 }
 
-// manager is one of the kubelet's managers that Numalet cannot work beside. Its policy is a setting in
-// the kubelet's configuration file or a flag. The CPU and memory managers also write their policy to a
-// state file, below /var/lib/kubelet, in whichever way it was set.
+// manager is one of the kubelet's managers that Numalet cannot work beside. Its policy is a flag or a
+// setting in the kubelet's configuration file, whose value is `configured`. The CPU and memory managers
+// also write their policy to a state file in the kubelet's root directory, in whichever way it was set.
 type manager struct{ setting, flag, state, none, configured string }
 
-// policy returns the policy of a manager, and where it was found: the name of the setting, flag or
-// file. The policy is "" if it is not set.
-func (m machine) policy(of manager) (policy, where string, err error) {
+// on says that a manager is on: what shows it, and how to turn the manager off. It is zero if the
+// manager is off.
+type on struct{ found, remedy string }
+
+// check reports whether a manager is on. As in the kubelet, a flag overrides the configuration file. The
+// state file is read last: on k3s, whose kubelet is no process of its own, only this file shows the
+// policy. If the policy was changed since, the kubelet does not start with the old file.
+func (m machine) check(of manager) (on, error) {
 	flag, err := m.kubeletFlag(of.flag)
+	switch {
+	case err != nil:
+		return on{}, err
+	case flag != "" && flag != of.none:
+		return on{"--" + of.flag + "=" + flag, "set the kubelet's flag --" + of.flag + "=" + of.none}, nil
+	case flag == "" && of.configured != "" && of.configured != of.none:
+		return on{of.setting + ": " + of.configured, "set " + of.setting + ": " + of.none + " in " + m.kubeletFiles()}, nil
+	case of.state == "":
+		return on{}, nil
+	}
+	name := path.Join(m.root, of.state)
+	text, _, err := m.text(name)
 	if err != nil {
-		return "", "", err
+		return on{}, err
 	}
 	var state struct {
 		PolicyName string `json:"policyName"`
 	}
-	if of.state != "" {
-		text, _, err := m.text("var/lib/kubelet/" + of.state)
-		if err != nil {
-			return "", "", err
-		}
-		if err := yaml.Unmarshal([]byte(text), &state); err != nil {
-			return "", "", fmt.Errorf("parse /var/lib/kubelet/%s: %w", of.state, err)
-		}
+	if err := yaml.Unmarshal([]byte(text), &state); err != nil {
+		return on{}, fmt.Errorf("parse /%s: %w", name, err)
 	}
-	for _, found := range []struct{ policy, where string }{{flag, "--" + of.flag}, {of.configured, of.setting}, {state.PolicyName, "/var/lib/kubelet/" + of.state}} {
-		if policy = found.policy; policy != "" && policy != of.none {
-			return policy, found.where, nil
-		}
+	if state.PolicyName == "" || state.PolicyName == of.none {
+		return on{}, nil
 	}
-	return policy, "", nil
+	return on{"/" + name + ": " + state.PolicyName, "set " + of.setting + ": " + of.none + " where the kubelet gets it (on k3s, kubelet-arg)"}, nil
 }
 
 func checkManagers(m machine) (Finding, error) {
@@ -169,27 +187,27 @@ func checkManagers(m machine) (Finding, error) {
 	if err != nil {
 		return Finding{}, err
 	}
-	var wrong, right []string
+	var found, remedies []string
+	var failed error
 	for _, of := range []manager{
 		{"cpuManagerPolicy", "cpu-manager-policy", "cpu_manager_state", "none", c.CPUManagerPolicy},
 		{"memoryManagerPolicy", "memory-manager-policy", "memory_manager_state", "None", c.MemoryManagerPolicy},
 		{"topologyManagerPolicy", "topology-manager-policy", "", "none", c.TopologyManagerPolicy},
 	} {
-		policy, where, err := m.policy(of)
-		if err != nil {
-			return Finding{}, err
-		}
-		if where != "" {
-			wrong, right = append(wrong, where+": "+policy), append(right, of.setting+": "+of.none)
+		is, err := m.check(of)
+		failed = cmp.Or(failed, err)
+		if is != (on{}) {
+			found, remedies = append(found, is.found), append(remedies, is.remedy)
 		}
 	}
 	switch {
-	case len(wrong) > 0:
+	case len(found) > 0:
 		return Finding{
-			Status: Error, Found: strings.Join(wrong, ", "), Why: "the kubelet would write cpusets too, or refuse pods that Numalet placed",
-			Remedy: "drain the node, stop the kubelet, set " + strings.Join(right, ", ") + " in " + m.kubeletFiles() +
-				" (or the kubelet's flags), delete /var/lib/kubelet/cpu_manager_state and /var/lib/kubelet/memory_manager_state, and start the kubelet",
+			Status: Error, Found: strings.Join(found, ", "), Why: "the kubelet would write cpusets too, or refuse pods that Numalet placed",
+			Remedy: fmt.Sprintf("drain the node, stop the kubelet, %s, delete /%[2]s/cpu_manager_state and /%[2]s/memory_manager_state, and start the kubelet", strings.Join(remedies, ", "), m.root),
 		}, nil
+	case failed != nil:
+		return Finding{}, failed
 	case !exists:
 		return m.noConfig(), nil
 	}

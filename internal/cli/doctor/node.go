@@ -13,10 +13,12 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// NodeOptions has paths of files on the node, relative to its root directory.
+// NodeOptions has paths of files on the node, relative to its root directory. If both are "", they are
+// those that the kubelet's flags name. If no kubelet runs, the file is then
+// var/lib/kubelet/config.yaml, and there is no directory.
 type NodeOptions struct {
-	KubeletConfig    string // "" means the file that the kubelet's flag --config names, or else var/lib/kubelet/config.yaml
-	KubeletConfigDir string // the directory of drop-in files; "" means the directory that the kubelet's flag --config-dir names, or else none
+	KubeletConfig    string // the kubelet's configuration file
+	KubeletConfigDir string // the kubelet's directory of drop-in files
 }
 
 // nodeCheck is a check of a machine's files. If a file does not exist, the function `run` returns a
@@ -31,6 +33,24 @@ type nodeCheck struct {
 type machine struct {
 	fs.FS
 	NodeOptions
+	root string // the kubelet's root directory
+}
+
+// find sets the paths that NodeOptions do not have. If the kubelet runs, its command line has them. If
+// it has no flag --config, then the kubelet has no configuration file, and the path is "".
+func (m *machine) find() {
+	running, _ := m.processes("kubelet") // errors are reported by the check kubelet-managers, which reads flags, too
+	config, _ := m.kubeletFlag("config")
+	dir, _ := m.kubeletFlag("config-dir")
+	root, _ := m.kubeletFlag("root-dir")
+	below := func(name string) string { return strings.Trim(name, "/") }
+	m.root = cmp.Or(below(root), "var/lib/kubelet")
+	if m.KubeletConfig == "" && m.KubeletConfigDir == "" {
+		m.KubeletConfig, m.KubeletConfigDir = below(config), below(dir)
+	}
+	if m.KubeletConfig == "" && len(running) == 0 {
+		m.KubeletConfig = "var/lib/kubelet/config.yaml"
+	}
 }
 
 func nodeChecks() []nodeCheck {
@@ -53,11 +73,8 @@ func nodeChecks() []nodeCheck {
 // Node makes all checks of a machine and returns their findings. The argument `root` is the root
 // directory of the running machine, or of a captured machine.
 func Node(root fs.FS, o NodeOptions) Report {
-	m := machine{root, o}
-	config, _ := m.kubeletFlag("config") // the check kubelet-managers reads flags, too, and reports the error
-	dir, _ := m.kubeletFlag("config-dir")
-	m.KubeletConfig = cmp.Or(o.KubeletConfig, strings.TrimPrefix(config, "/"), "var/lib/kubelet/config.yaml")
-	m.KubeletConfigDir = cmp.Or(o.KubeletConfigDir, strings.Trim(dir, "/"))
+	m := machine{FS: root, NodeOptions: o}
+	m.find()
 	var report Report
 	for _, c := range nodeChecks() {
 		f, err := c.run(m)
@@ -100,24 +117,29 @@ func (m machine) exists(names ...string) (bool, error) {
 	return false, nil
 }
 
-// processes returns the directories in /proc of the processes whose program has this name, the oldest
-// (smallest process ID) first. It leaves out processes in containers.
+// processes returns the directories in /proc of the processes whose program has this name. Processes
+// outside of containers come first, and then those with smaller IDs.
 func (m machine) processes(name string) (found []string, err error) {
 	files, err := fs.Glob(m, "proc/[0-9]*/comm")
 	if err != nil {
 		return nil, err
 	}
 	for _, file := range files {
-		comm, _, err := m.text(file)
-		if err != nil || comm != name { // err is not nil if the process has ended since Glob found it
-			continue
-		}
-		if cgroup, _, err := m.text(path.Join(path.Dir(file), "cgroup")); err == nil && !inContainer.MatchString(cgroup) {
+		if comm, _, err := m.text(file); err == nil && comm == name { // err is not nil if the process has ended since Glob found it
 			found = append(found, path.Dir(file))
 		}
 	}
 	slices.SortFunc(found, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
-	return found, nil
+	var inside []string
+	found = slices.DeleteFunc(found, func(dir string) bool {
+		cgroup, _, err := m.text(path.Join(dir, "cgroup"))
+		contained := err == nil && inContainer.MatchString(cgroup)
+		if contained {
+			inside = append(inside, dir)
+		}
+		return contained
+	})
+	return append(found, inside...), nil
 }
 
 // inContainer matches the file /proc/PID/cgroup of a process in a container of the kubelet, Docker or
@@ -276,6 +298,9 @@ func (m machine) checkContainerd() (Finding, error) {
 	}
 	if program != "" {
 		content, there, err := m.text(program)
+		if errors.Is(err, fs.ErrPermission) {
+			return Finding{Status: OK, Found: "the socket of NRI exists; only root can check whether containerd is 2.0 or later"}, nil
+		}
 		if err != nil {
 			return Finding{}, err
 		}

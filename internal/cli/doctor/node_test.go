@@ -181,8 +181,20 @@ func TestNode(t *testing.T) {
 			"kubelet-managers error: cpuManagerPolicy: static",
 		},
 		"static CPU manager by a flag": {
-			map[string]string{"proc/7/comm": "kubelet\n", "proc/7/cmdline": "kubelet\x00--cpu-manager-policy=static\x00--topology-manager-policy=none\x00"},
-			"kubelet-managers error: --cpu-manager-policy: static",
+			map[string]string{"proc/7/comm": "kubelet\n", "proc/7/cmdline": "kubelet\x00--config=/var/lib/kubelet/config.yaml\x00--cpu-manager-policy=static\x00--topology-manager-policy=none\x00"},
+			"kubelet-managers error: --cpu-manager-policy=static",
+		},
+		"a flag overrides the configuration": {
+			map[string]string{"proc/7/comm": "kubelet\n", "var/lib/kubelet/config.yaml": "cpuManagerPolicy: static\nreservedSystemCPUs: '0'\n",
+				"proc/7/cmdline": "kubelet\x00--config=/var/lib/kubelet/config.yaml\x00--cpu-manager-policy=none\x00"}, "",
+		},
+		"another root directory": {
+			map[string]string{"proc/7/comm": "kubelet\n", "proc/7/cmdline": "kubelet\x00--config=/var/lib/kubelet/config.yaml\x00--root-dir=/data/kubelet\x00",
+				"var/lib/kubelet/cpu_manager_state": `{"policyName":"static"}`, "data/kubelet/cpu_manager_state": `{"policyName":"none"}`}, "",
+		},
+		"a file that the kubelet does not read": {
+			map[string]string{"proc/7/comm": "kubelet\n", "proc/7/cmdline": "kubelet\x00--config-dir=/etc/kubelet.d\x00",
+				"var/lib/kubelet/config.yaml": "cpuManagerPolicy: static\n", "etc/kubelet.d/1.conf": "reservedSystemCPUs: '0'\n"}, "",
 		},
 		"static CPU manager of k3s": {
 			map[string]string{"var/lib/kubelet/cpu_manager_state": `{"policyName":"static","defaultCpuSet":"0-7"}`, "var/lib/kubelet/memory_manager_state": `{"policyName":"None"}`},
@@ -213,10 +225,11 @@ func TestNode(t *testing.T) {
 			},
 			"fail-closed warning: containerd does not read /etc/containerd/conf.d/numalet.toml, because /var/lib/rancher/k3s/agent/etc/containerd/config.toml does not import it",
 		},
-		"AppArmor":   {map[string]string{"sys/module/apparmor/parameters/enabled": "Y\n"}, "apparmor info: AppArmor is on"},
-		"SELinux":    {map[string]string{"sys/fs/selinux/enforce": "1"}, "selinux warning: SELinux enforces"},
-		"permissive": {map[string]string{"sys/fs/selinux/enforce": "0"}, ""},
-		"irqbalance": {map[string]string{"proc/812/comm": "irqbalance\n"}, "irqbalance warning: irqbalance runs (process 812)"},
+		"AppArmor":            {map[string]string{"sys/module/apparmor/parameters/enabled": "Y\n"}, "apparmor info: AppArmor is on"},
+		"SELinux":             {map[string]string{"sys/fs/selinux/enforce": "1"}, "selinux warning: SELinux enforces"},
+		"permissive":          {map[string]string{"sys/fs/selinux/enforce": "0"}, ""},
+		"irqbalance in a pod": {map[string]string{"proc/812/comm": "irqbalance\n", "proc/812/cgroup": "0::/kubepods.slice/x.scope\n"}, "irqbalance warning: irqbalance runs (process 812)"},
+		"irqbalance":          {map[string]string{"proc/812/comm": "irqbalance\n"}, "irqbalance warning: irqbalance runs (process 812)"},
 		"GPU without a driver": {
 			map[string]string{"sys/bus/pci/devices/0000:3b:00.0/vendor": "0x10de\n", "sys/bus/pci/devices/0000:3b:00.0/class": "0x030200\n"},
 			"nvidia-driver warning: 1 NVIDIA GPUs, but no driver is loaded",
@@ -260,7 +273,7 @@ func TestOnCRIO(t *testing.T) {
 			"proc/7/cmdline": "kubelet\x00--container-runtime-endpoint\x00/run/containerd/containerd.sock\x00"}, false},
 		"another process' flag": {map[string]string{"proc/7/comm": "crictl\n", "proc/7/cmdline": "crictl\x00--container-runtime-endpoint=/run/crio/crio.sock\x00"}, false},
 	} {
-		got, err := machine{tree(tc.files), NodeOptions{KubeletConfig: "var/lib/kubelet/config.yaml"}}.onCRIO()
+		got, err := machine{FS: tree(tc.files), NodeOptions: NodeOptions{KubeletConfig: "var/lib/kubelet/config.yaml"}}.onCRIO()
 		if err != nil || got != tc.want {
 			t.Errorf("%s: onCRIO = %v, %v, want %v", name, got, err, tc.want)
 		}
@@ -338,7 +351,7 @@ func TestRemedyOfManagers(t *testing.T) {
 	files := healthy()
 	files["var/lib/kubelet/config.yaml"] = "cpuManagerPolicy: static\nmemoryManagerPolicy: Static\n"
 	for _, f := range Node(tree(files), NodeOptions{}) {
-		if want := "set cpuManagerPolicy: none, memoryManagerPolicy: None in /var/lib/kubelet/config.yaml"; f.Check == "kubelet-managers" && !strings.Contains(f.Remedy, want) {
+		if want := "set cpuManagerPolicy: none in /var/lib/kubelet/config.yaml, set memoryManagerPolicy: None in /var/lib/kubelet/config.yaml"; f.Check == "kubelet-managers" && !strings.Contains(f.Remedy, want) {
 			t.Errorf("remedy %q, want %q", f.Remedy, want)
 		}
 	}
