@@ -21,7 +21,11 @@ const (
 const DefaultMain = "/etc/containerd/config.toml"
 
 // K3sDropIn is the file by which an administrator can make the containerd of k3s require the agent.
-const K3sDropIn = "/var/lib/rancher/k3s/agent/etc/containerd/config-v3.toml.d/numalet.toml"
+// RKE2DropIn is the same file of RKE2, where it must not exist.
+const (
+	K3sDropIn  = "/var/lib/rancher/k3s/agent/etc/containerd/config-v3.toml.d/numalet.toml"
+	RKE2DropIn = "/var/lib/rancher/rke2/agent/etc/containerd/config-v3.toml.d/numalet.toml"
+)
 
 // MainFile returns the path of the main configuration file of a containerd that was started with
 // the given command line.
@@ -52,7 +56,7 @@ func Managed(main, release string) error {
 	case strings.HasPrefix(main, "/var/lib/rancher/k3s/"):
 		return fmt.Errorf("k3s writes %s at each start; to require the agent, install deploy/containerd/numalet.toml as %s, and to undo this, delete that file, each time with a restart of k3s (deploy/containerd/README.md, k3s)", main, K3sDropIn)
 	case strings.HasPrefix(main, "/var/lib/rancher/rke2/"):
-		return fmt.Errorf("the node runs RKE2, whose static pods cannot have the annotation with which they would start before the agent; on these nodes containers can start without the agent")
+		return fmt.Errorf("the node runs RKE2, whose static pods cannot have the annotation with which they would start before the agent, so its containerd must not require the agent; if it does, delete %s, and restart RKE2", RKE2DropIn)
 	}
 	if path.Dir(main) != path.Dir(DefaultMain) {
 		return fmt.Errorf("containerd's configuration is %s, and numalet-containerd changes only files in %s; install deploy/containerd/numalet.toml by hand", main, path.Dir(DefaultMain))

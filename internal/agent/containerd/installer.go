@@ -159,7 +159,7 @@ func (i *Installer) Undo(ctx context.Context) error {
 // journal, and no configuration file of containerd that names containerdconf.Annotation, as the
 // drop-in file does. Otherwise it returns the refusal.
 func (i *Installer) unlessUntouched(refusal error) error {
-	for _, name := range []string{journalFile, containerdconf.DefaultMain, dropIn(containerdconf.DefaultMain), containerdconf.K3sDropIn, generated("k3s"), generated("rke2")} {
+	for _, name := range []string{journalFile, containerdconf.DefaultMain, dropIn(containerdconf.DefaultMain), containerdconf.K3sDropIn, containerdconf.RKE2DropIn, generated("k3s"), generated("rke2")} {
 		text, exists, err := i.files.text(name)
 		if err != nil || exists && name == journalFile || strings.Contains(text, containerdconf.Annotation) {
 			return errors.Join(refusal, err)

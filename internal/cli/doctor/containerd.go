@@ -99,7 +99,7 @@ func (m machine) remedy(main string) (string, error) {
 // or "" if containerd does not run. k3s, RKE2 and k0s name the configuration file in the command
 // line of their containerd.
 func (m machine) containerd() (main, program string, err error) {
-	running, err := m.processes("containerd")
+	running, err := m.onHost("containerd")
 	if err != nil {
 		return "", "", err
 	}
@@ -245,13 +245,16 @@ func (m machine) imports(file string, patterns []string) (files []string, err er
 	return files, nil
 }
 
-// notImported returns a file in the directory for drop-in files that lists the agent in
+// notImported returns a drop-in file for containerd that lists the agent in
 // required_plugins, but is not among the files that containerd reads. If there is none, it returns
 // "".
 func (m machine) notImported(v validator) (string, error) {
 	all, err := fs.Glob(m, "etc/containerd/conf.d/*.toml")
 	if err != nil {
 		return "", err
+	}
+	if there, err := m.exists(containerdconf.K3sDropIn[1:]); err == nil && there {
+		all = append(all, containerdconf.K3sDropIn[1:])
 	}
 	for _, name := range all {
 		if slices.Contains(v.files, name) {

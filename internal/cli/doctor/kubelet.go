@@ -110,7 +110,7 @@ func (m machine) endpoint() (string, error) {
 // kubeletFlag returns the value of a flag of the running kubelet, or "". A node can have a flag instead
 // of the setting in the configuration file. k3s has no process of the name kubelet.
 func (m machine) kubeletFlag(name string) (string, error) {
-	processes, err := m.processes("kubelet")
+	processes, err := m.onHost("kubelet")
 	if err != nil || len(processes) == 0 {
 		return "", err
 	}
@@ -146,40 +146,42 @@ func (m machine) noConfig() Finding {
 // also write their policy to a state file in the kubelet's root directory, in whichever way it was set.
 type manager struct{ setting, flag, state, none, configured string }
 
-// on says that a manager is on: what shows it, and how to turn the manager off. It is zero if the
-// manager is off.
+// on says that a manager is on: what shows it, and how to turn the manager off.
 type on struct{ found, remedy string }
 
-// check reports whether a manager is on. As in the kubelet, a flag overrides the configuration file. The
+// check returns what shows that a manager is on. In the kubelet, a flag overrides the configuration file.
+// But the agent reads only the file, so a wrong policy there is found even if a flag overrides it. The
 // state file is read last: on k3s, whose kubelet is no process of its own, only this file shows the
 // policy. If the policy was changed since, the kubelet does not start with the old file.
-func (m machine) check(of manager) (on, error) {
+func (m machine) check(of manager) (found []on, err error) {
 	flag, err := m.kubeletFlag(of.flag)
-	switch {
-	case err != nil:
-		return on{}, err
-	case flag != "" && flag != of.none:
-		return on{"--" + of.flag + "=" + flag, "set the kubelet's flag --" + of.flag + "=" + of.none}, nil
-	case flag == "" && of.configured != "" && of.configured != of.none:
-		return on{of.setting + ": " + of.configured, "set " + of.setting + ": " + of.none + " in " + m.kubeletFiles()}, nil
-	case of.state == "":
-		return on{}, nil
+	if err != nil {
+		return nil, err
+	}
+	if flag != "" && flag != of.none {
+		found = append(found, on{"--" + of.flag + "=" + flag, "set the kubelet's flag --" + of.flag + "=" + of.none})
+	}
+	if of.configured != "" && of.configured != of.none {
+		found = append(found, on{of.setting + ": " + of.configured, "set " + of.setting + ": " + of.none + " in " + m.kubeletFiles()})
+	}
+	if found != nil || of.state == "" {
+		return found, nil
 	}
 	name := path.Join(m.root, of.state)
 	text, _, err := m.text(name)
 	if err != nil {
-		return on{}, err
+		return nil, err
 	}
 	var state struct {
 		PolicyName string `json:"policyName"`
 	}
 	if err := yaml.Unmarshal([]byte(text), &state); err != nil {
-		return on{}, fmt.Errorf("parse /%s: %w", name, err)
+		return nil, fmt.Errorf("parse /%s: %w", name, err)
 	}
-	if state.PolicyName == "" || state.PolicyName == of.none {
-		return on{}, nil
+	if state.PolicyName != "" && state.PolicyName != of.none {
+		found = append(found, on{"/" + name + ": " + state.PolicyName, "set " + of.setting + ": " + of.none + " where the kubelet gets it (on k3s, kubelet-arg)"})
 	}
-	return on{"/" + name + ": " + state.PolicyName, "set " + of.setting + ": " + of.none + " where the kubelet gets it (on k3s, kubelet-arg)"}, nil
+	return found, nil
 }
 
 func checkManagers(m machine) (Finding, error) {
@@ -194,9 +196,9 @@ func checkManagers(m machine) (Finding, error) {
 		{"memoryManagerPolicy", "memory-manager-policy", "memory_manager_state", "None", c.MemoryManagerPolicy},
 		{"topologyManagerPolicy", "topology-manager-policy", "", "none", c.TopologyManagerPolicy},
 	} {
-		is, err := m.check(of)
+		shown, err := m.check(of)
 		failed = cmp.Or(failed, err)
-		if is != (on{}) {
+		for _, is := range shown {
 			found, remedies = append(found, is.found), append(remedies, is.remedy)
 		}
 	}

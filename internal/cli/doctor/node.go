@@ -13,9 +13,9 @@ import (
 	"github.com/numalet/numalet/pkg/cpuset"
 )
 
-// NodeOptions has paths of files on the node, relative to its root directory. If both are "", they are
-// those that the kubelet's flags name. If no kubelet runs, the file is then
-// var/lib/kubelet/config.yaml, and there is no directory.
+// NodeOptions has paths of files on the node, relative to its root directory. A path that is "" is the
+// one that the kubelet's flag names. If no kubelet runs, the file is then var/lib/kubelet/config.yaml,
+// and there is no directory.
 type NodeOptions struct {
 	KubeletConfig    string // the kubelet's configuration file
 	KubeletConfigDir string // the kubelet's directory of drop-in files
@@ -36,18 +36,17 @@ type machine struct {
 	root string // the kubelet's root directory
 }
 
-// find sets the paths that NodeOptions do not have. If the kubelet runs, its command line has them. If
-// it has no flag --config, then the kubelet has no configuration file, and the path is "".
+// find sets each path that NodeOptions do not have. If the kubelet runs, its command line has the path.
+// If it has no flag --config, then the kubelet has no configuration file, and the path stays "".
 func (m *machine) find() {
-	running, _ := m.processes("kubelet") // errors are reported by the check kubelet-managers, which reads flags, too
+	running, _ := m.onHost("kubelet") // errors are reported by the check kubelet-managers, which reads flags, too
 	config, _ := m.kubeletFlag("config")
 	dir, _ := m.kubeletFlag("config-dir")
 	root, _ := m.kubeletFlag("root-dir")
 	below := func(name string) string { return strings.Trim(name, "/") }
 	m.root = cmp.Or(below(root), "var/lib/kubelet")
-	if m.KubeletConfig == "" && m.KubeletConfigDir == "" {
-		m.KubeletConfig, m.KubeletConfigDir = below(config), below(dir)
-	}
+	m.KubeletConfigDir = cmp.Or(m.KubeletConfigDir, below(dir))
+	m.KubeletConfig = cmp.Or(m.KubeletConfig, below(config))
 	if m.KubeletConfig == "" && len(running) == 0 {
 		m.KubeletConfig = "var/lib/kubelet/config.yaml"
 	}
@@ -117,8 +116,8 @@ func (m machine) exists(names ...string) (bool, error) {
 	return false, nil
 }
 
-// processes returns the directories in /proc of the processes whose program has this name. Processes
-// outside of containers come first, and then those with smaller IDs.
+// processes returns the directories in /proc of the processes whose program has this name, the oldest
+// (smallest process ID) first.
 func (m machine) processes(name string) (found []string, err error) {
 	files, err := fs.Glob(m, "proc/[0-9]*/comm")
 	if err != nil {
@@ -130,16 +129,21 @@ func (m machine) processes(name string) (found []string, err error) {
 		}
 	}
 	slices.SortFunc(found, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
-	var inside []string
-	found = slices.DeleteFunc(found, func(dir string) bool {
+	return found, nil
+}
+
+// onHost is like processes, but leaves out processes in containers, such as the containerd of a pod. If
+// the node itself is a container, as those of kind are, it leaves out none.
+func (m machine) onHost(name string) ([]string, error) {
+	found, err := m.processes(name)
+	contained := func(dir string) bool {
 		cgroup, _, err := m.text(path.Join(dir, "cgroup"))
-		contained := err == nil && inContainer.MatchString(cgroup)
-		if contained {
-			inside = append(inside, dir)
-		}
-		return contained
-	})
-	return append(found, inside...), nil
+		return err == nil && inContainer.MatchString(cgroup)
+	}
+	if contained("proc/1") {
+		return found, err
+	}
+	return slices.DeleteFunc(found, contained), err
 }
 
 // inContainer matches the file /proc/PID/cgroup of a process in a container of the kubelet, Docker or

@@ -184,13 +184,18 @@ func TestNode(t *testing.T) {
 			map[string]string{"proc/7/comm": "kubelet\n", "proc/7/cmdline": "kubelet\x00--config=/var/lib/kubelet/config.yaml\x00--cpu-manager-policy=static\x00--topology-manager-policy=none\x00"},
 			"kubelet-managers error: --cpu-manager-policy=static",
 		},
-		"a flag overrides the configuration": {
+		"a flag overrides the file, which the agent reads": {
 			map[string]string{"proc/7/comm": "kubelet\n", "var/lib/kubelet/config.yaml": "cpuManagerPolicy: static\nreservedSystemCPUs: '0'\n",
-				"proc/7/cmdline": "kubelet\x00--config=/var/lib/kubelet/config.yaml\x00--cpu-manager-policy=none\x00"}, "",
+				"proc/7/cmdline": "kubelet\x00--config=/var/lib/kubelet/config.yaml\x00--cpu-manager-policy=none\x00"},
+			"kubelet-managers error: cpuManagerPolicy: static", // the agent does not read the flag, and refuses the node
 		},
 		"another root directory": {
 			map[string]string{"proc/7/comm": "kubelet\n", "proc/7/cmdline": "kubelet\x00--config=/var/lib/kubelet/config.yaml\x00--root-dir=/data/kubelet\x00",
 				"var/lib/kubelet/cpu_manager_state": `{"policyName":"static"}`, "data/kubelet/cpu_manager_state": `{"policyName":"none"}`}, "",
+		},
+		"a kubelet in a container of a k3s node": {
+			map[string]string{"proc/77/comm": "kubelet\n", "proc/77/cgroup": "0::/system.slice/docker-1.scope/kubelet.slice\n",
+				"proc/77/cmdline": "kubelet\x00--config=/kind/config.yaml\x00--cpu-manager-policy=static\x00"}, "",
 		},
 		"a file that the kubelet does not read": {
 			map[string]string{"proc/7/comm": "kubelet\n", "proc/7/cmdline": "kubelet\x00--config-dir=/etc/kubelet.d\x00",
