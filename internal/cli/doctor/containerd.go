@@ -127,13 +127,13 @@ func (m machine) containerd() (main, program string, err error) {
 // serves returns the main configuration file of a running containerd, and the socket on which it
 // serves.
 func (m machine) serves(dir string) (main, socket string, err error) {
-	line, _, err := m.text(dir + "/cmdline")
+	command, err := m.command(dir)
 	if err != nil {
 		return "", "", err
 	}
-	main = strings.TrimPrefix(containerdconf.MainFile(strings.Split(strings.TrimRight(line, "\x00"), "\x00")), "/")
-	if socket, err = m.flag(dir, "--address", "-a"); err != nil || socket != "" {
-		return main, socket, err
+	main = strings.TrimPrefix(containerdconf.MainFile(command), "/")
+	if socket = flag(command, "--address", "-a"); socket != "" {
+		return main, socket, nil
 	}
 	text, _, err := m.text(main)
 	if err != nil {

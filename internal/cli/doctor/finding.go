@@ -55,25 +55,25 @@ const manyObjects = 10
 func (r Report) short() (short Report) {
 	objects := map[Finding][]string{} // by finding, without its object
 	for _, f := range r {
-		object := f.Object
-		f.Object = ""
-		objects[f] = append(objects[f], object)
+		objects[f.general()] = append(objects[f.general()], f.Object)
 	}
 	for _, f := range r {
-		same := f
-		same.Object = ""
-		names := objects[same]
-		if len(names) >= manyObjects {
-			f.Object = fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
-		}
-		if len(names) > 0 {
+		names := objects[f.general()]
+		switch {
+		case len(names) < manyObjects:
 			short = append(short, f)
-		}
-		if len(names) >= manyObjects {
-			objects[same] = nil
+		case f.Object == names[0]:
+			f.Object = fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
+			short = append(short, f)
 		}
 	}
 	return short
+}
+
+// general returns the finding without its object.
+func (f Finding) general() Finding {
+	f.Object = ""
+	return f
 }
 
 // WriteText writes the report for people. Each finding that is OK takes one line. Equal findings about

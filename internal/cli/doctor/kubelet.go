@@ -114,23 +114,28 @@ func (m machine) kubeletFlag(name string) (string, error) {
 	if err != nil || len(processes) == 0 {
 		return "", err
 	}
-	return m.flag(processes[0], "--"+name)
+	command, err := m.command(processes[0])
+	return flag(command, "--"+name), err
 }
 
-// flag returns the value of the last of the given flags in the command line of a process, or "".
-func (m machine) flag(process string, names ...string) (value string, err error) {
+// command returns the words of the command line of a process.
+func (m machine) command(process string) ([]string, error) {
 	line, _, err := m.text(path.Join(process, "cmdline"))
-	words := strings.Split(line, "\x00")
-	for i, word := range words {
+	return strings.Split(strings.TrimRight(line, "\x00"), "\x00"), err
+}
+
+// flag returns the value of the last of the given flags in a command line, or "".
+func flag(command []string, names ...string) (value string) {
+	for i, word := range command {
 		for _, name := range names {
 			if after, ok := strings.CutPrefix(word, name+"="); ok {
 				value = after
-			} else if word == name && i+1 < len(words) {
-				value = words[i+1]
+			} else if word == name && i+1 < len(command) {
+				value = command[i+1]
 			}
 		}
 	}
-	return value, err
+	return value
 }
 
 // noConfig returns the finding for a node on which the kubelet's configuration file does not exist.
@@ -154,12 +159,12 @@ type on struct{ found, remedy string }
 // state file is read last: on k3s, whose kubelet is no process of its own, only this file shows the
 // policy. If the policy was changed since, the kubelet does not start with the old file.
 func (m machine) check(of manager) (found []on, err error) {
-	flag, err := m.kubeletFlag(of.flag)
+	byFlag, err := m.kubeletFlag(of.flag)
 	if err != nil {
 		return nil, err
 	}
-	if flag != "" && flag != of.none {
-		found = append(found, on{"--" + of.flag + "=" + flag, "set the kubelet's flag --" + of.flag + "=" + of.none})
+	if byFlag != "" && byFlag != of.none {
+		found = append(found, on{"--" + of.flag + "=" + byFlag, "set the kubelet's flag --" + of.flag + "=" + of.none})
 	}
 	if of.configured != "" && of.configured != of.none {
 		found = append(found, on{of.setting + ": " + of.configured, "set " + of.setting + ": " + of.none + " in " + m.kubeletFiles()})
