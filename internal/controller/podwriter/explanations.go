@@ -18,23 +18,31 @@ type explanations struct {
 	began  time.Time // when byKind was last emptied
 }
 
-// The method `of` returns the explanation of a failed attempt: why no node suits the pod, or why
-// too few nodes suit its gang (pods that are placed all together or not at all). If there is a
-// recent explanation for a pod of the same kind, it returns this explanation. Otherwise it calls
-// the function `explain` (a parameter). Pods with the kind "" share an explanation only with the
-// other pods of the same attempt.
-func (e *explanations) of(a *attempt, kind string, explain func(*sched.Pod) string) string {
-	if kind == "" || a.why != "" {
-		return a.explain(explain)
+// known returns the explanation of a failed attempt if there is one: why no node suits the pod, or
+// why too few nodes suit its gang (pods that are placed all together or not at all). The
+// explanation was made for the same attempt, or a short time ago for a pod of the same kind. Pods
+// with the kind "" share an explanation only with the other pods of the same attempt.
+func (e *explanations) known(a *attempt, kind string) (why string, ok bool) {
+	if a.why == "" && kind != "" && !e.stale(a) {
+		a.why = e.byKind[kind]
 	}
-	if time.Since(e.began) >= shareFor || e.began.Before(a.since) {
+	return a.why, a.why != ""
+}
+
+// find calls the function `explain` for an attempt whose explanation is not known, and returns the
+// explanation.
+func (e *explanations) find(a *attempt, kind string, explain func(*sched.Pod) string) string {
+	if e.stale(a) {
 		e.byKind, e.began = map[string]string{}, time.Now()
 	}
-	shared, ok := e.byKind[kind]
-	if !ok {
-		shared = a.explain(explain)
-		e.byKind[kind] = shared
+	a.why = explain(a.pod)
+	if kind != "" {
+		e.byKind[kind] = a.why
 	}
-	a.why = shared
-	return shared
+	return a.why
+}
+
+// stale reports whether the explanations by kind are too old for an attempt.
+func (e *explanations) stale(a *attempt) bool {
+	return time.Since(e.began) >= shareFor || e.began.Before(a.since)
 }

@@ -53,6 +53,10 @@ type write struct {
 	hangs          bool   // the write takes longer than hangsAfter
 }
 
+// unexplained is the message of the first condition of a pod that no node suits, if the explanation
+// would come too late (see Reporter.message).
+const unexplained = "no node suits the pod now; the reasons will follow here"
+
 // overdue reports whether the first condition of a pod has waited for Bindings long enough (see
 // patience). It is then written even while pods are being bound.
 func (f failure) overdue() bool { return !f.first.IsZero() && time.Since(f.first) >= patience }
@@ -63,15 +67,6 @@ type attempt struct {
 	pod   *sched.Pod
 	since time.Time // an explanation that was made for another attempt before this time must not be used; zero means no such limit
 	why   string    // the explanation; "" if there is none yet; only Reporter.Run uses it
-}
-
-// explain returns why the attempt failed. It calls f to find out, but only once, even if the
-// attempt is for several pods.
-func (a *attempt) explain(f func(*sched.Pod) string) string {
-	if a.why == "" {
-		a.why = f(a.pod)
-	}
-	return a.why
 }
 
 // action returns the field `action` of the event that reports a failure. Errors (reason
@@ -284,6 +279,19 @@ func (q *failureQueue) later(f failure) {
 			}
 		})
 	})
+}
+
+// explainLater is called after a report about the failure f whose message is `unexplained`. If the
+// condition is written, explainLater queues f again, without a message, so that an explanation
+// replaces the message. It does nothing if the queue has a newer failure of the pod, or if the pod
+// is no longer pending.
+func (q *failureQueue) explainLater(f failure) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if last := q.reported[f.pod.UID]; last.message == unexplained && last.tries == 0 && !q.has(f.pod.UID) {
+		f.message, f.tries, f.first = "", 0, time.Time{}
+		q.put(f)
+	}
 }
 
 // conditionWritten is called when the condition for the failure f is written.

@@ -43,6 +43,7 @@ type Reporter struct {
 	newest      func(namespace, name string) *corev1.Pod
 	placed      func(uid string) bool
 	shared      explanations
+	rested      time.Time               // when the pause after the last explanation ends; only Run uses it
 	broadcaster events.EventBroadcaster // for events of failures, which may repeat
 	bound       *boundEvents
 	gaps        *gaps
@@ -212,8 +213,7 @@ func (r *Reporter) Forget(uid string) { r.failures.forget(uid) }
 // Run writes reports until ctx is done. It writes events of bound pods in other goroutines. It
 // writes reports of failures in the order of the queue, a few at the same time, and fewer while
 // pods are being bound (see the type `turns`). When a write takes longer than hangsAfter, another
-// one may begin, so that writes that hang do not stop all others. After each explanation Run
-// pauses, so that explanations take at most 1/explainShare of a CPU.
+// one may begin, so that writes that hang do not stop all others.
 func (r *Reporter) Run(ctx context.Context) error {
 	var others sync.WaitGroup
 	others.Go(func() { r.bound.run(ctx) })
@@ -227,11 +227,7 @@ func (r *Reporter) Run(ctx context.Context) error {
 			r.broadcaster.Shutdown()
 			return nil
 		}
-		began := time.Now()
-		if f.message == "" {
-			f.message = r.shared.of(f.attempt, r.kindOf(f.attempt.pod), r.explain)
-		}
-		took := time.Since(began)
+		f.message = r.message(ctx, f)
 		// turns.take may wait long, so it comes before beginWrite. From beginWrite to endWrite, the
 		// method `suppress` waits for the report. A Binding of the pod waits for it as well,
 		// because Writer.Bind calls `suppress` first.
@@ -250,8 +246,31 @@ func (r *Reporter) Run(ctx context.Context) error {
 		} else {
 			done()
 		}
-		pause(ctx, (explainShare-1)*took)
 	}
+}
+
+// message returns the message of a failure. If the failure needs an explanation that is not known
+// yet, message makes it. Before that, it pauses after the previous explanation, so that explanations
+// take at most 1/explainShare of a CPU. If the first condition of a pod would wait for this pause
+// longer than `patience`, the message is `unexplained`, and an explanation follows later. Otherwise
+// 1,000 pods that need an explanation each would wait minutes for the conditions that cluster
+// autoscalers need.
+func (r *Reporter) message(ctx context.Context, f failure) string {
+	if f.message != "" {
+		return f.message
+	}
+	kind := r.kindOf(f.attempt.pod)
+	if why, ok := r.shared.known(f.attempt, kind); ok {
+		return why
+	}
+	if !f.first.IsZero() && r.rested.After(f.first.Add(patience)) && r.LastReport(f.pod.UID) == "" {
+		return unexplained
+	}
+	pause(ctx, time.Until(r.rested))
+	began := time.Now()
+	why := r.shared.find(f.attempt, kind, r.explain)
+	r.rested = time.Now().Add((explainShare - 1) * time.Since(began))
+	return why
 }
 
 // write writes the event and the condition PodScheduled of a failure. It writes nothing if this
@@ -260,8 +279,12 @@ func (r *Reporter) Run(ctx context.Context) error {
 // repeatAfter has passed since that report. A condition that a former process (such as a former
 // leader) has written counts as a report, too. Otherwise a restart would write the conditions and
 // events of all waiting pods again. If the condition cannot be written, it is written later, because
-// cluster autoscalers read it. The later write does not repeat the event.
+// cluster autoscalers read it. The later write does not repeat the event. A failure without an
+// explanation gets no event, because the event of its explanation follows.
 func (r *Reporter) write(ctx context.Context, f failure) {
+	if f.message == unexplained {
+		defer r.failures.explainLater(f)
+	}
 	if _, pending := r.precondition(f.pod); !pending {
 		r.failures.forget(f.pod.UID)
 		return
@@ -272,7 +295,7 @@ func (r *Reporter) write(ctx context.Context, f failure) {
 			return
 		}
 		unchanged := known && before.message == f.message
-		if !unchanged || time.Since(before.at) >= repeatAfter {
+		if f.message != unexplained && (!unchanged || time.Since(before.at) >= repeatAfter) {
 			r.recorder(f.pod).Eventf(podReference(f.pod.Namespace, f.pod.Name, f.pod.UID), nil, corev1.EventTypeWarning, v1alpha1.EventFailedScheduling, f.action(), "%s", f.message)
 		}
 		if unchanged && (before.tries == 0 || before.retrying) {

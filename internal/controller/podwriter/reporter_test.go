@@ -79,13 +79,18 @@ func (w *world) written() []string {
 			e := a.GetObject().(*eventsv1.Event)
 			all = append(all, fmt.Sprintf("event %s %s %s by %s on %s: %s", e.Type, e.Reason, e.Action, e.ReportingController, e.Regarding.Name, e.Note))
 		case clienttesting.PatchAction:
-			_, message, _ := strings.Cut(string(a.GetPatch()), `"message":"`)
-			message, _, _ = strings.Cut(message, `"`)
-			all = append(all, fmt.Sprintf("%s of %s: %s", a.GetSubresource(), a.GetName(), message))
+			all = append(all, fmt.Sprintf("%s of %s: %s", a.GetSubresource(), a.GetName(), message(a)))
 		}
 	}
 	slices.Sort(all)
 	return all
+}
+
+// message returns the message of the condition in a patch of a pod.
+func message(patch clienttesting.PatchAction) string {
+	_, message, _ := strings.Cut(string(patch.GetPatch()), `"message":"`)
+	message, _, _ = strings.Cut(message, `"`)
+	return message
 }
 
 func check(t *testing.T, w *world, want ...string) {
@@ -105,6 +110,8 @@ func TestScheduled(t *testing.T) {
 
 // TestUnschedulable checks that a pod that fails again with the same message is not reported again
 // within minutes. It also checks that nothing is reported about a pod for which Forget was called.
+// The explanation of pod b has to wait for the pause after that of pod a, so the first condition of b
+// has no reasons yet.
 func TestUnschedulable(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		for range 3 {
@@ -120,7 +127,8 @@ func TestUnschedulable(t *testing.T) {
 			"event Warning FailedScheduling Scheduling by numalet-scheduler on a: 0/3 nodes are available: 3 Insufficient cpu. (a)",
 			"event Warning FailedScheduling Scheduling by numalet-scheduler on b: 0/3 nodes are available: 3 Insufficient cpu. (b)",
 			"status of a: 0/3 nodes are available: 3 Insufficient cpu. (a)",
-			"status of b: 0/3 nodes are available: 3 Insufficient cpu. (b)")
+			"status of b: 0/3 nodes are available: 3 Insufficient cpu. (b)",
+			"status of b: no node suits the pod now; the reasons will follow here")
 	})
 }
 
