@@ -68,7 +68,7 @@ type item struct {
 	refused            sched.Reason // the reason that the last call of Requeue had, zero after Undone
 	eventsSeen         uint64       // the value of Queue.mu.events when Next last returned the pod; if Queue.mu.events has changed at the end of the attempt, ReactivateTenant was called during the attempt
 	added              time.Time    // when it was added to the queue
-	unschedulableSince time.Time    // time of the first attempt that found no node for the pod, since the last call of Add or Undone for it; zero if there was no such attempt
+	unschedulableSince time.Time    // time of the first attempt that found no node for the pod, since it was added or Undone was last called for it; zero if there was no such attempt
 	failed             time.Time    // when MarkUnschedulable was last called for it
 	notBefore          time.Time    // in the state Backoff, Unschedulable or Gated, the end of its back-off; in the state WaitingOnPermit, the time at which the state times out and the pod becomes active
 }

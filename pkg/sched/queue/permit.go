@@ -80,9 +80,8 @@ func (q *Queue) Undone(pod *sched.Pod) {
 }
 
 // AllowBypass lets the pods behind an unschedulable pod be scheduled before it. This permission
-// ends when Block is called for the unschedulable pod, when that pod is placed, or when that pod's
-// requests change (Add). Package reservation calls AllowBypass after it has tried to reserve a node
-// for the unschedulable pod.
+// ends when Block is called for the unschedulable pod, or when that pod is placed. Package
+// reservation calls AllowBypass after it has tried to reserve a node for the unschedulable pod.
 func (q *Queue) AllowBypass(uid string) { q.setBypass(uid, true) }
 
 // Block undoes AllowBypass: the pods behind the unschedulable pod have to wait for it again.

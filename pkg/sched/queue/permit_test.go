@@ -3,6 +3,7 @@ package queue
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -46,5 +47,45 @@ func TestPermitTopics(t *testing.T) {
 	slices.Sort(asked)
 	if diff := cmp.Diff([]string{"a"}, asked); diff != "" {
 		t.Errorf("pods that Notify considers (-want +got):\n%s", diff)
+	}
+}
+
+// TestChangedHead checks that an unschedulable pod whose request changes again and again, such as a
+// label of it, does not block the pods behind it for longer than a pod that does not change. The
+// first unschedulable pod of a type blocks them until AllowBypass is called. Package reservation
+// calls AllowBypass when Head.Since is long enough ago, so the changes must not move this time.
+func TestChangedHead(t *testing.T) {
+	s := newScene(Options{Strict: true})
+	began := s.now
+	s.arrive("a", "ann", "T4", 1, 1)
+	s.arrive("b", "ann", "T4", 1, 0)
+	attempt := func() {
+		for pod := s.Poll(); pod != nil; pod = s.Poll() {
+			s.MarkUnschedulable(pod, 0)
+		}
+	}
+	attempt()
+	for range 10 {
+		s.now = s.now.Add(500 * time.Millisecond)
+		s.arrive("a", "ann", "T4", 1, 1)
+		attempt()
+	}
+	if since := s.Heads()[0].Since; !since.Equal(began) {
+		t.Errorf("pod a counts as unschedulable since %v after the start, want 0", since.Sub(began))
+	}
+	s.arrive("b", "ann", "T4", 1, 0)
+	if pod := s.Poll(); pod != nil {
+		t.Errorf("%s is returned, although a blocks it", pod)
+	}
+	s.AllowBypass("a")
+	s.arrive("a", "ann", "T4", 1, 1)
+	a := s.Poll()
+	b := s.Poll()
+	if a == nil || b == nil || a.Name != "a" || b.Name != "b" {
+		t.Fatalf("the pods %v and %v are returned, want a and b", a, b)
+	}
+	s.MarkUnschedulable(a, 0)
+	if ok, _ := s.Permit(b); !ok {
+		t.Error("pod a blocks pod b again after a change")
 	}
 }

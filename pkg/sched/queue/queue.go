@@ -143,7 +143,10 @@ func New(env Env, o Options) *Queue {
 }
 
 // Add adds a pod, or replaces a pending pod whose requests have changed. A pod that is in flight
-// stays in flight. Any other pod becomes active without back-off.
+// stays in flight. Any other pod becomes active without back-off. If a change of a pod also ended
+// its time as unschedulable pod (Head.Since) and an earlier call of AllowBypass for it, a user could
+// block the pods of all others behind an unschedulable pod for ever, by changing a label of this
+// pod again and again.
 func (q *Queue) Add(e Entry) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -155,7 +158,6 @@ func (q *Queue) Add(e Entry) {
 	q.leaveState(queued)
 	q.leaveClass(queued)
 	queued.Entry, queued.unschedulableCount, queued.requeueCount = e, 0, 0
-	queued.bypass, queued.unschedulableSince = false, time.Time{}
 	q.joinClass(queued)
 	if queued.state == InFlight {
 		q.enterState(queued, InFlight)

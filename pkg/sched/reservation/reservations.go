@@ -204,7 +204,7 @@ func (r *reservation) expires(keep time.Duration) time.Time {
 // is time for a search (step 2 of Tend). The argument `behind` has those first unschedulable pods
 // of other types that come after `head` in the queue. The method also calls the queue's method
 // AllowBypass for a pod that already has a reservation, because the queue forgets an earlier call
-// of AllowBypass when the pod's requests change.
+// of AllowBypass when a Binding of the pod fails.
 func (rs *Reservations) update(head queue.Head, behind []queue.Head, now time.Time) {
 	r, rivals, broken := rs.byType[head.Type], rs.rivals(head.Type), false
 	switch {
