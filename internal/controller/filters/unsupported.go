@@ -38,7 +38,7 @@ func unsupported(c *config.KubeSchedulerConfiguration, o Options) (errs []error)
 	}
 	for i, p := range c.Profiles {
 		at := fmt.Sprintf("profiles[%d]", i)
-		errs = append(errs, unsupportedPlugins(at+".plugins", p.Plugins)...)
+		errs = append(errs, unsupportedPlugins(at+".plugins", p.Plugins, defaults.Profiles[0].Plugins)...)
 		errs = append(errs, unsupportedArgs(at+".pluginConfig", p, defaults.Profiles[0], o)...)
 		errs = append(errs, differing(at+".pluginConfig", p, c.Profiles[0])...)
 	}
@@ -56,9 +56,11 @@ type point struct {
 }
 
 // unsupportedPlugins returns an error for each plugin that a profile enables although Numalet does
-// not support it, and for each plugin that a profile disables although Numalet cannot run without
-// it. The parameter `at` is the path of the field `plugins` in the file.
-func unsupportedPlugins(at string, p *config.Plugins) (errs []error) {
+// not support it, for each plugin that a profile disables although Numalet cannot run without it, and
+// for each weight that Numalet would ignore, unless it is the weight of kube-scheduler's default
+// profile (the parameter `defaults`). The parameter `at` is the path of the field `plugins` in the
+// file.
+func unsupportedPlugins(at string, p, defaults *config.Plugins) (errs []error) {
 	own, filtering := "kube-scheduler's own plugins can be enabled only; remove it", append(local(), claiming()...)
 	for _, one := range []point{
 		{"multiPoint", p.MultiPoint, append(filtering, framed()...), own},
@@ -78,8 +80,11 @@ func unsupportedPlugins(at string, p *config.Plugins) (errs []error) {
 		{"placementScore", p.PlacementScore, nil, own},
 	} {
 		for _, plugin := range one.set.Enabled {
-			if !slices.Contains(one.allow, plugin.Name) {
+			switch {
+			case !slices.Contains(one.allow, plugin.Name):
 				errs = append(errs, fmt.Errorf("%s.%s: %s is not supported: %s", at, one.name, plugin.Name, one.do))
+			case plugin.Weight > 1 && !slices.Contains(rating(), plugin.Name) && !slices.Contains(defaults.MultiPoint.Enabled, plugin):
+				errs = append(errs, fmt.Errorf("%s.%s: the weight %d of %s is not supported: this plugin rates no nodes here; remove the weight, and see the setting policy", at, one.name, plugin.Weight, plugin.Name))
 			}
 		}
 	}
