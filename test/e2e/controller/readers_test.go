@@ -32,7 +32,15 @@ func TestEveryPermissionOfReadersIsNeeded(t *testing.T) {
 	kubectl := func(args ...string) func(user) string {
 		return func(by user) string { return by.run(filepath.Join(w.Bin, "kubectl"), args...) }
 	}
-	const queue = "queue.numalet.dev"
+	w.apply(jobManifest("readers", "kept"))
+	w.apply(jobManifest("readers", "deleted"))
+	jobs := func(method, name, body string) func(user) string {
+		return func(by user) string {
+			return by.send(method, "/apis/numalet.dev/v1alpha1/namespaces/readers/jobs"+name, body)
+		}
+	}
+	const queue, own = "queue.numalet.dev", "numalet.dev"
+	refused := func(verb string) string { return `cannot ` + verb + ` resource \"jobs\" in API group \"numalet.dev\"` }
 	requests := map[permission]struct {
 		ask     func(user) string
 		refused string
@@ -45,6 +53,14 @@ func TestEveryPermissionOfReadersIsNeeded(t *testing.T) {
 			`cannot get resource "pendingpods" in API group "queue.numalet.dev"`, "unschedulable"},
 		{queue, "pendingpods/whatif", "get"}: {kubectl("get", "--raw", "/apis/queue.numalet.dev/v1alpha1/namespaces/readers/pendingpods/big/whatif"),
 			`cannot get resource "pendingpods/whatif" in API group "queue.numalet.dev"`, `"kind":"WhatIf"`},
+		{own, "jobs", "get"}:              {jobs(http.MethodGet, "/kept", ""), refused("get"), "200 OK"},
+		{own, "jobs", "list"}:             {jobs(http.MethodGet, "", ""), refused("list"), "200 OK"},
+		{own, "jobs", "watch"}:            {jobs(http.MethodGet, "?watch=true&timeoutSeconds=1", ""), refused("watch"), "200 OK"},
+		{own, "jobs", "create"}:           {jobs(http.MethodPost, "", jobManifest("readers", "created")), refused("create"), "201 Created"},
+		{own, "jobs", "update"}:           {jobs(http.MethodPut, "/kept", jobManifest("readers", "kept")), refused("update"), "must be specified for an update"}, // the body has no resourceVersion
+		{own, "jobs", "patch"}:            {jobs(http.MethodPatch, "/kept", `{"spec":{"backoffLimit":2}}`), refused("patch"), "200 OK"},
+		{own, "jobs", "delete"}:           {jobs(http.MethodDelete, "/deleted", ""), refused("delete"), "200 OK"},
+		{own, "jobs", "deletecollection"}: {jobs(http.MethodDelete, "?labelSelector=none", ""), refused("deletecollection"), "200 OK"},
 	}
 	lacking := w.withdraw(rolesOf(t.Name()), manifests...)
 	for p, request := range requests {
@@ -72,7 +88,15 @@ func TestEveryPermissionOfReadersIsNeeded(t *testing.T) {
 	lacking.check()
 }
 
-// reader returns a new account that has the roles numalet-queue-view and numalet-metrics-reader.
+// jobManifest returns a Job (numalet.dev) that is suspended, as JSON.
+func jobManifest(namespace, name string) string {
+	return fmt.Sprintf(`{"apiVersion":"numalet.dev/v1alpha1","kind":"Job","metadata":{"namespace":%q,"name":%q,"labels":{"numalet.dev/tenant":%[1]q}},`+
+		`"spec":{"suspend":true,"template":{"spec":{"containers":[{"name":"main","image":"none"}]}}}}`, namespace, name)
+}
+
+// reader returns a new account that has the roles for the queue, for Jobs and for metrics.
+// Usually, kube-controller-manager adds the rules of the first three roles to the ClusterRoles view
+// and edit. No kube-controller-manager runs here.
 func (w *world) reader() user {
 	w.Helper()
 	w.readers++
@@ -81,6 +105,8 @@ func (w *world) reader() user {
 	for _, args := range [][]string{
 		{"-n", "readers", "create", "serviceaccount", name},
 		{"-n", "readers", "create", "rolebinding", name, "--clusterrole=numalet-queue-view", account},
+		{"-n", "readers", "create", "rolebinding", name + "-jobs-view", "--clusterrole=numalet-jobs-view", account},
+		{"-n", "readers", "create", "rolebinding", name + "-jobs-edit", "--clusterrole=numalet-jobs-edit", account},
 		{"create", "clusterrolebinding", name, "--clusterrole=numalet-metrics-reader", account},
 	} {
 		_, err := w.Kubectl(w.ctx, args...)
@@ -94,16 +120,35 @@ func (w *world) reader() user {
 // metrics returns the status and the body of the controller's answer to a request for /metrics.
 func (u user) metrics() string {
 	u.Helper()
+	return u.request(u.controller.Metrics, http.MethodGet, "/metrics", "")
+}
+
+// send sends a request to the API server. It returns the status and the body of the answer.
+func (u user) send(method, path, body string) string {
+	u.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", u.kubeconfig)
 	u.must(err)
-	request, err := http.NewRequestWithContext(u.ctx, http.MethodGet, "https://"+u.controller.Metrics+"/metrics", nil)
+	return u.request(strings.TrimPrefix(config.Host, "https://"), method, path, body)
+}
+
+// request sends a request with the user's token to a server, by HTTPS. The body is JSON. The result
+// is the status and the body of the answer.
+func (u user) request(host, method, path, body string) string {
+	u.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", u.kubeconfig)
+	u.must(err)
+	request, err := http.NewRequestWithContext(u.ctx, method, "https://"+host+path, strings.NewReader(body))
 	u.must(err)
 	request.Header.Set("Authorization", "Bearer "+config.BearerToken)
+	request.Header.Set("Content-Type", "application/json")
+	if method == http.MethodPatch {
+		request.Header.Set("Content-Type", "application/merge-patch+json")
+	}
 	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	response, err := client.Do(request)
 	u.must(err)
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
+	answer, err := io.ReadAll(response.Body)
 	u.must(err)
-	return response.Status + "\n" + string(body)
+	return response.Status + "\n" + string(answer)
 }

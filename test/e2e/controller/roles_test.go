@@ -23,6 +23,8 @@ var roleTests = map[string]string{
 	"numalet-metrics-reader":      "TestEveryPermissionOfReadersIsNeeded",
 	"numalet-agent-metrics":       "TestMetricsNeedARole", // of internal/agent
 	"numalet-node-metrics-reader": "TestMetricsNeedARole", // of internal/agent
+	"numalet-jobs-edit":           "TestEveryPermissionOfReadersIsNeeded",
+	"numalet-jobs-view":           "TestEveryPermissionOfReadersIsNeeded",
 	"numalet-queue-server":        "TestEveryPermissionIsNeeded",
 	"numalet-queue-view":          "TestEveryPermissionOfReadersIsNeeded",
 }
