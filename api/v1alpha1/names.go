@@ -30,12 +30,14 @@ const (
 	// other containers off the pod's exclusive CPUs, but also interrupts, unbound workqueues and,
 	// from Linux 6.7, all processes outside of the pod's containers. With "full", the kernel does not
 	// balance the threads of a container over its CPUs. The agent of the node must be installed with
-	// the component deploy/isolation.
+	// the component deploy/isolation, or the chart's setting isolation of a pool.
 	AnnotationIsolation = Group + "/isolation"
 	// AnnotationGPUType names the GPU models that the pod accepts. Several models are separated by
 	// "|".
 	AnnotationGPUType = Group + "/gpu-type"
-	// AnnotationGPUForm is "physical" for whole GPUs, or "virtual" for parts of GPUs.
+	// AnnotationGPUForm is "physical" for whole GPUs, or "virtual" for parts of GPUs. The annotation
+	// does not choose the resource: it must agree with the resource in the limits of the pod, and can
+	// be left out.
 	AnnotationGPUForm = Group + "/gpu-form"
 	// AnnotationGPUGroup names the GPU group that provides the GPUs. A GPU group (GPUGroup) is a set
 	// of GPUs that only containers of certain tenants may use. If the author of the pod does not set
@@ -105,8 +107,9 @@ const (
 	// exclusive CPUs without the controller: by another scheduler, by spec.nodeName or by a
 	// ResourceClaim.
 	LabelEnforcement = Group + "/enforcement"
-	// LabelSystem marks the Namespace in which Numalet is installed. The pods of this Namespace
-	// can start before the agent, even if the container runtime requires the agent.
+	// LabelSystem marks the Namespace in which Numalet is installed. The policies of deploy/admission
+	// let the pods of this Namespace have the annotation tolerate-missing-nri-plugins.noderesource.dev,
+	// with which pods start before the agent. The controller creates no pods of Jobs in this Namespace.
 	LabelSystem = Group + "/system"
 )
 

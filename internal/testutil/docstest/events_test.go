@@ -36,7 +36,7 @@ func events() []notice {
 		{node.GPUsHiddenReason, "Warning", "Pod", "A container names GPUs by UUID in `NVIDIA_VISIBLE_DEVICES`, and Numalet's device plugin did not allocate GPUs to it. The agent hides all GPUs from the container.", "If another device plugin serves the resource, remove it; see [GPUs](../tasks/administer.md#gpus)."},
 		{node.PartlyIsolatedReason, "Normal", "Pod", "The pod has the annotation `numalet.dev/isolation`, and the node's kernel has no cgroup file `cpuset.cpus.exclusive`. The node keeps only interrupts and unbound workqueues off the pod's CPUs.", "Use a nodeSelector for nodes with Linux 6.7 or later; see [isolation](../tasks/administer.md#isolation)."},
 		{node.ResizedReason, "Normal", "Pod", "A resize in place has changed the exclusive CPUs of a container. The message lists the new CPUs. If the container has fewer CPUs than before, it also lists the CPUs that become shared.", ""},
-		{agent.EventForeignTime, "Warning", "Pod", "Interrupts, kernel threads and other processes used too much of the time of the pod's exclusive CPUs (`--foreign-time-threshold`).", "Do what the message says; see [foreign time](../tasks/administer.md#foreign-time)."},
+		{agent.EventForeignTime, "Warning", "Pod", "Interrupts, kernel threads and other processes used too much of the time of the pod's exclusive CPUs (`--foreign-time-threshold`).", "Do what the message says; see [foreign time](../tasks/administer.md#interrupts-and-system-processes-on-exclusive-cpus)."},
 		{v1alpha1.EventFailedCreate, "Warning", "Job", "The API server refused a pod, a Service or a ConfigMap of the Job.", "The message says why: a quota, a policy, or another object with the same name."},
 		{jobplan.EventPodFailed, "Warning", "Job", "A pod of the Job failed.", "Read `kubectl logs` of the pod before a new pod with the same name replaces it."},
 		{jobplan.EventPodStuck, "Warning", "Job", "A pod of the Job is being deleted, but its node has not ended it half a minute after its grace period. No new pod is created in the meantime.", "If the node is down, do what the message says; see [a node is down](../tasks/run-jobs.md#phases)."},
@@ -63,7 +63,7 @@ func conditions() []notice {
 		{v1alpha1.ConditionCPUsUndisturbed, "", "NodeTopology", "True (`BelowThreshold`, or `NotChecked` if `--foreign-time-threshold` is 0); False (`ForeignTime`) while interrupts, kernel threads and other processes use too much of the time of exclusive CPUs. The message lists the containers that have these CPUs.", "See the events of the pods."},
 		{v1alpha1.ConditionReady, "", "Tenant", "True (`Counted`) while the spec is in force; False (`BadSpec`).", "Correct the spec as the message says."},
 		{v1alpha1.ConditionWithinQuota, "", "Tenant", "True (`WithinQuota`); False (`OverQuota`) while the tenant holds more than a quota allows, for example because the quota was lowered.", "Running pods keep what they hold. New pods wait."},
-		{v1alpha1.ConditionAccepted, "", "GPUGroup", "True (`Accepted`); False with one of the [reasons of GPU groups](#reasons-of-gpu-groups), or `PermissionsUnknown`, or `CheckFailed`. The message says which spec of the group is in force.", "Correct the group, or ask an administrator for the permission. `CheckFailed` is a fault of the controller: report it."},
+		{v1alpha1.ConditionAccepted, "", "GPUGroup", "True (`Accepted`); False with one of the [reasons of GPU groups](#reasons-of-gpu-groups), or `AuthorNotAllowed` (the author of the spec may not use one of its tenants or GPUs), `PartsNotServed` (a group cannot have shares of GPUs or MIG slices), `PermissionsUnknown`, or `CheckFailed`. The message says which spec of the group is in force.", "Correct the group, or ask an administrator for the permission. `CheckFailed` is a fault of the controller: report it."},
 		{v1alpha1.ConditionShared, "", "GPUGroup", "True while other groups have some of the GPUs of this group, too.", ""},
 		{v1alpha1.ConditionSuspended, "", "Job", "True (`" + jobplan.ReasonUser + "`) while `spec.suspend` is true.", ""},
 		{v1alpha1.ConditionComplete, "", "Job", "True (`" + jobplan.ReasonComplete + "`) once every pod succeeded.", ""},
@@ -85,7 +85,7 @@ func TestReferenceOfEvents(t *testing.T) {
 	for _, condition := range conditions() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", condition.name, condition.on, condition.when, condition.do)
 	}
-	const counted = "The label `reason` of the metric `numalet_refusals_total` has these values, and those of the next two sections."
+	const counted = "The label `reason` of the metric `numalet_refusals_total` has these values, those of the next two sections, and `Internal` for any other error."
 	reasons(t, &b, "Refusals of the agent", counted, "/internal/agent/node/refuse.go", word)
 	reasons(t, &b, "Refusals of requests", "The pod itself is wrong. [Troubleshoot](../tasks/troubleshoot.md#a-request-is-refused) says what to do.", "/api/v1alpha1/cpurequest.go", word)
 	reasons(t, &b, "Refusals for lack of CPUs", "The node lacks the CPUs or the memory that the pod requests, at the moment of the request or for ever.", "/pkg/numaplan/reason.go",
