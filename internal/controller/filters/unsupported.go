@@ -57,7 +57,7 @@ type point struct {
 
 // unsupportedPlugins returns an error for each plugin that a profile enables although Numalet does
 // not support it, for each plugin that a profile disables although Numalet cannot run without it, and
-// for each weight that Numalet would ignore, unless it is the weight of kube-scheduler's default
+// for each weight of a plugin that rates no nodes in Numalet, unless it is the weight of kube-scheduler's default
 // profile (the parameter `defaults`). The parameter `at` is the path of the field `plugins` in the
 // file.
 func unsupportedPlugins(at string, p, defaults *config.Plugins) (errs []error) {

@@ -70,17 +70,20 @@ func TestConditionFence(t *testing.T) {
 // TestBurst checks 1,000 pods that become unschedulable at the same time. An explanation of why no
 // node suits a pod takes 100 ms to make. After each explanation, the Reporter pauses for 900 ms
 // (explainShare). All 1,000 pods must have a condition within 5 s, also if they share no
-// explanations (Dependencies.Kind), as pods with exclusive CPUs of different owners. In the end, all
-// pods must have their explanation, in one event each. If pods of three kinds share three
-// explanations, each pod needs only one write of its condition.
+// explanations (Dependencies.Kind), as pods with exclusive CPUs of different owners, or if their
+// conditions said something else before. In the end, all pods must have their explanation, in one
+// event each. If pods of two kinds share two explanations, each pod needs only one write of its
+// condition.
 func TestBurst(t *testing.T) {
 	for name, tc := range map[string]struct {
 		kind   func(i int) string
-		writes int // largest number of conditions of one pod
+		failed bool // the pods could not be bound before
+		writes int  // largest number of conditions of one pod
 	}{
-		"three kinds":     {func(i int) string { return fmt.Sprint(i % 3) }, 1},
-		"1,000 kinds":     {func(i int) string { return fmt.Sprint(i) }, 2},
-		"share with none": {func(int) string { return "" }, 2},
+		"two kinds":                {func(i int) string { return fmt.Sprint(i % 2) }, false, 1},
+		"1,000 kinds":              {func(i int) string { return fmt.Sprint(i) }, false, 2},
+		"share with none":          {func(int) string { return "" }, false, 2},
+		"share with none, refused": {func(int) string { return "" }, true, 2},
 	} {
 		run(t, func(t *testing.T, w *world) {
 			w.Reporter.client = slowClient{w.client, tenMillis}
@@ -89,6 +92,14 @@ func TestBurst(t *testing.T) {
 				return "why " + p.Name
 			}
 			w.kindOf = func(p *sched.Pod) string { return p.NodeRules }
+			if tc.failed {
+				for i := range 1000 {
+					w.failed(pod(fmt.Sprint(i)), errors.New("bind: not now"))
+				}
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				w.client.ClearActions()
+			}
 			for i := range 1000 {
 				p := pod(fmt.Sprint(i))
 				p.NodeRules = tc.kind(i)

@@ -55,7 +55,7 @@ type write struct {
 
 // unexplained is the message of the first condition of a pod that no node suits, if the explanation
 // would come too late (see Reporter.message).
-const unexplained = "no node suits the pod now; the reasons will follow here"
+const unexplained = "no node suits the pod now; the reasons will follow"
 
 // overdue reports whether the first condition of a pod has waited for Bindings long enough (see
 // patience). It is then written even while pods are being bound.
@@ -87,6 +87,7 @@ func (f failure) action() string {
 
 // report is a message that was reported about a pod.
 type report struct {
+	reason   string
 	message  string
 	at       time.Time // when it was reported
 	tries    int       // how often the condition could not be written; 0 if it is written, or is being written for the first time
@@ -283,12 +284,13 @@ func (q *failureQueue) later(f failure) {
 
 // explainLater is called after a report about the failure f whose message is `unexplained`. If the
 // condition is written, explainLater queues f again, without a message, so that an explanation
-// replaces the message. It does nothing if the queue has a newer failure of the pod, or if the pod
-// is no longer pending.
+// replaces the message. It does nothing if the queue has a newer failure of the pod, or if
+// `suppress` or `forget` was called for the pod.
 func (q *failureQueue) explainLater(f failure) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if last := q.reported[f.pod.UID]; last.message == unexplained && last.tries == 0 && !q.has(f.pod.UID) {
+	_, pending := q.explained[f.pod.UID]
+	if last := q.reported[f.pod.UID]; pending && last.message == unexplained && last.tries == 0 && !q.has(f.pod.UID) {
 		f.message, f.tries, f.first = "", 0, time.Time{}
 		q.put(f)
 	}
@@ -317,7 +319,7 @@ func (q *failureQueue) recordReport(f failure) (before report, known bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	before, known = q.reported[f.pod.UID]
-	now := report{message: f.message, at: time.Now()}
+	now := report{reason: f.reason, message: f.message, at: time.Now()}
 	if known && before.message == f.message {
 		now.tries, now.retrying = before.tries, before.retrying
 		if time.Since(before.at) < repeatAfter {
@@ -326,6 +328,15 @@ func (q *failureQueue) recordReport(f failure) (before report, known bool) {
 	}
 	q.reported[f.pod.UID] = now
 	return before, known
+}
+
+// saysUnschedulable reports whether the last report about a pod is that it is unschedulable, and
+// the condition is written.
+func (q *failureQueue) saysUnschedulable(uid string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	last := q.reported[uid]
+	return last.reason == corev1.PodReasonUnschedulable && last.tries == 0
 }
 
 // lastReport returns the message of the last report about a pod, or "" if there was no report.

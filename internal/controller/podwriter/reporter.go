@@ -155,7 +155,7 @@ func (r *Reporter) report(f failure) {
 // saysUnschedulable reports whether a pod already has the condition that it is unschedulable.
 // Another process, such as a former leader, may have written this condition.
 func (r *Reporter) saysUnschedulable(pod *sched.Pod) bool {
-	return r.condition(pod).Reason == corev1.PodReasonUnschedulable
+	return r.failures.saysUnschedulable(pod.UID) || r.condition(pod).Reason == corev1.PodReasonUnschedulable
 }
 
 // says reports whether a pod already has the condition that reports the failure f.
@@ -263,7 +263,7 @@ func (r *Reporter) message(ctx context.Context, f failure) string {
 	if why, ok := r.shared.known(f.attempt, kind); ok {
 		return why
 	}
-	if !f.first.IsZero() && r.rested.After(f.first.Add(patience)) && r.LastReport(f.pod.UID) == "" {
+	if !f.first.IsZero() && r.rested.After(f.first.Add(patience)) {
 		return unexplained
 	}
 	pause(ctx, time.Until(r.rested))

@@ -128,7 +128,7 @@ func TestUnschedulable(t *testing.T) {
 			"event Warning FailedScheduling Scheduling by numalet-scheduler on b: 0/3 nodes are available: 3 Insufficient cpu. (b)",
 			"status of a: 0/3 nodes are available: 3 Insufficient cpu. (a)",
 			"status of b: 0/3 nodes are available: 3 Insufficient cpu. (b)",
-			"status of b: no node suits the pod now; the reasons will follow here")
+			"status of b: no node suits the pod now; the reasons will follow")
 	})
 }
 
@@ -246,6 +246,23 @@ func TestSuppress(t *testing.T) {
 		}
 		w.failures.endWrite(write)
 		<-suppressed
+	})
+}
+
+// TestSuppressUnexplained checks that no explanation is made for a pod for which suppress was called
+// while its first condition, which has no reasons, was being written. The pod is being bound.
+func TestSuppressUnexplained(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		w.Reporter.client = slowClient{w.client, func(string) time.Duration { return time.Second }}
+		w.Unschedulable(pod("a")) // is explained, which takes 1 s
+		w.Unschedulable(pod("b")) // its condition is written from then on, without an explanation
+		time.Sleep(1500 * time.Millisecond)
+		w.suppress("uid-b")
+		time.Sleep(time.Minute)
+		check(t, w,
+			"event Warning FailedScheduling Scheduling by numalet-scheduler on a: 0/3 nodes are available: 3 Insufficient cpu. (a)",
+			"status of a: 0/3 nodes are available: 3 Insufficient cpu. (a)",
+			"status of b: no node suits the pod now; the reasons will follow")
 	})
 }
 

@@ -20,7 +20,7 @@ type Source struct {
 	List    func() []queue.Explanation
 	UID     func(namespace, name string) string // returns the UID of a pod that has not ended, or "" if there is none
 	Explain func(uid string) (queue.Explanation, bool)
-	Message func(uid string) string // returns the message of the last event about a pod
+	Message func(uid string) string // returns the message of the last report about a pod
 	// TooLarge checks whether a pod requests more CPUs, memory or GPUs than any node has. If so, it
 	// returns a text that names this resource, and otherwise "".
 	TooLarge func(*sched.Pod) string

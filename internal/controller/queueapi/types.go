@@ -55,7 +55,7 @@ type Status struct {
 	// The fields below are set only in the response to a request for a single pod.
 	Ahead   []Ahead `json:"ahead,omitempty"`
 	Needs   string  `json:"needs,omitempty"`   // what would let the pod run
-	Message string  `json:"message,omitempty"` // message of the last event about the pod, such as why no node suits it
+	Message string  `json:"message,omitempty"` // message of the last report about the pod, such as why no node suits it
 	// Each element of Advice is one cause why the pod waits, with its remedy.
 	Advice   []Advice  `json:"advice,omitempty"`
 	Forecast *Forecast `json:"forecast,omitempty"`

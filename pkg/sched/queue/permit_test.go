@@ -50,8 +50,8 @@ func TestPermitTopics(t *testing.T) {
 	}
 }
 
-// TestChangedHead checks that an unschedulable pod whose request changes again and again, such as a
-// label of it, does not block the pods behind it for longer than a pod that does not change. The
+// TestChangedHead checks that an unschedulable pod that is changed again and again, for example by new
+// labels, does not block the pods behind it for longer than a pod that does not change. The
 // first unschedulable pod of a type blocks them until AllowBypass is called. Package reservation
 // calls AllowBypass when Head.Since is long enough ago, so the changes must not move this time.
 func TestChangedHead(t *testing.T) {

@@ -145,8 +145,8 @@ func New(env Env, o Options) *Queue {
 // Add adds a pod, or replaces a pending pod whose requests have changed. A pod that is in flight
 // stays in flight. Any other pod becomes active without back-off. If a change of a pod also ended
 // its time as unschedulable pod (Head.Since) and an earlier call of AllowBypass for it, a user could
-// block the pods of all others behind an unschedulable pod for ever, by changing a label of this
-// pod again and again.
+// block the pods of all others behind an unschedulable pod by changing a label of this pod again and
+// again.
 func (q *Queue) Add(e Entry) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
