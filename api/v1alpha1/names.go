@@ -107,9 +107,10 @@ const (
 	// exclusive CPUs without the controller: by another scheduler, by spec.nodeName or by a
 	// ResourceClaim.
 	LabelEnforcement = Group + "/enforcement"
-	// LabelSystem marks the Namespace in which Numalet is installed. The policies of deploy/admission
-	// let the pods of this Namespace have the annotation tolerate-missing-nri-plugins.noderesource.dev,
-	// with which pods start before the agent. The controller creates no pods of Jobs in this Namespace.
+	// LabelSystem marks the Namespace in which Numalet is installed, and others whose pods must start
+	// before the agent. The policies of deploy/admission allow the annotation
+	// tolerate-missing-nri-plugins.noderesource.dev, with which pods start before the agent, only in
+	// these Namespaces and in kube-system. The controller creates no pods of Jobs there.
 	LabelSystem = Group + "/system"
 )
 

@@ -49,12 +49,12 @@ func unanswered(err error) *queueapi.Advice {
 	case errors.Is(err, queueapi.ErrNoAPI):
 		return &queueapi.Advice{
 			Cause:  "the controller does not answer: none runs or leads, or its queue API is not installed",
-			Remedy: "ask an administrator to check the Deployment numalet-controller in numalet-system, and to install the queue API (docs/tasks/why-a-pod-waits.md, Let users ask)",
+			Remedy: "ask an administrator to check the Deployment numalet-controller in numalet-system, and to install the queue API (docs/tasks/why-a-pod-waits.md, For administrators)",
 		}
 	case apierrors.IsForbidden(err): // for most users, the API server also forbids an API that is not installed
 		return &queueapi.Advice{
 			Cause:  "the queue API is not installed, or you may not read it",
-			Remedy: "ask an administrator to install it (docs/tasks/why-a-pod-waits.md, Let users ask), or for the role view in the namespace",
+			Remedy: "ask an administrator to install it (docs/tasks/why-a-pod-waits.md, For administrators), or for the role view in the namespace",
 		}
 	}
 	return nil
