@@ -330,13 +330,13 @@ func (q *failureQueue) recordReport(f failure) (before report, known bool) {
 	return before, known
 }
 
-// saysUnschedulable reports whether the last report about a pod is that it is unschedulable, and
-// the condition is written.
-func (q *failureQueue) saysUnschedulable(uid string) bool {
+// lastUnschedulable returns the last report about a pod, if it says that the pod is unschedulable.
+// It returns false if it does not, or if there was no report.
+func (q *failureQueue) lastUnschedulable(uid string) (report, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	last := q.reported[uid]
-	return last.reason == corev1.PodReasonUnschedulable && last.tries == 0
+	return last, last.reason == corev1.PodReasonUnschedulable
 }
 
 // lastReport returns the message of the last report about a pod, or "" if there was no report.

@@ -155,7 +155,8 @@ func (r *Reporter) report(f failure) {
 // saysUnschedulable reports whether a pod already has the condition that it is unschedulable.
 // Another process, such as a former leader, may have written this condition.
 func (r *Reporter) saysUnschedulable(pod *sched.Pod) bool {
-	return r.failures.saysUnschedulable(pod.UID) || r.condition(pod).Reason == corev1.PodReasonUnschedulable
+	last, ok := r.failures.lastUnschedulable(pod.UID)
+	return ok && last.tries == 0 || r.condition(pod).Reason == corev1.PodReasonUnschedulable
 }
 
 // says reports whether a pod already has the condition that reports the failure f.
@@ -252,9 +253,9 @@ func (r *Reporter) Run(ctx context.Context) error {
 // message returns the message of a failure. If the failure needs an explanation that is not known
 // yet, message makes it. Before that, it pauses after the previous explanation, so that explanations
 // take at most 1/explainShare of a CPU. If the first condition of a pod would wait for this pause
-// longer than `patience`, the message is `unexplained`, and an explanation follows later. Otherwise
-// 1,000 pods that need an explanation each would wait minutes for the conditions that cluster
-// autoscalers need.
+// longer than `patience`, the message is that of the last report, whose condition could not be
+// written, or else `unexplained`, and an explanation follows later. Otherwise 1,000 pods that need an
+// explanation each would wait minutes for the conditions that cluster autoscalers need.
 func (r *Reporter) message(ctx context.Context, f failure) string {
 	if f.message != "" {
 		return f.message
@@ -264,6 +265,9 @@ func (r *Reporter) message(ctx context.Context, f failure) string {
 		return why
 	}
 	if !f.first.IsZero() && r.rested.After(f.first.Add(patience)) {
+		if last, ok := r.failures.lastUnschedulable(f.pod.UID); ok {
+			return last.message
+		}
 		return unexplained
 	}
 	pause(ctx, time.Until(r.rested))
