@@ -78,8 +78,8 @@ func TestManyPods(t *testing.T) {
 // and it evicts no pods, because it would ask the shim of each container for statistics every 10 s.
 // containerd 2.4 reads these statistics once an hour instead of once a minute.
 func watchSeldom(ctx context.Context) error {
-	_, err := cluster.Shell(ctx, "sed -i -e 's/^syncFrequency:.*/syncFrequency: 1m/' -e '/^evictionHard:/d' /var/lib/kubelet/config.yaml && "+
-		"echo 'evictionHard: {memory.available: 0%, nodefs.available: 0%, nodefs.inodesFree: 0%, imagefs.available: 0%}\nlocalStorageCapacityIsolation: false' >> /var/lib/kubelet/config.yaml && "+
+	_, err := cluster.Shell(ctx, "sed -i -e 's/^syncFrequency:.*/syncFrequency: 1m/' -e "+
+		"'s/^evictionHard:.*/evictionHard: {memory.available: 0%, nodefs.available: 0%, nodefs.inodesFree: 0%, imagefs.available: 0%}\\nlocalStorageCapacityIsolation: false/' /var/lib/kubelet/config.yaml && "+
 		"sed -i 's/--housekeeping-interval=[^ ]*/--housekeeping-interval=10m/' /usr/local/lib/rig/kubelet && "+
 		`sed -i 's/stats_collect_period = .*/stats_collect_period = "1h"/' /etc/containerd/config.toml && `+
 		"systemctl restart containerd kubelet")
