@@ -3,6 +3,7 @@
 package controller
 
 import (
+	"cmp"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -120,24 +121,22 @@ func (w *world) reader() user {
 // metrics returns the status and the body of the controller's answer to a request for /metrics.
 func (u user) metrics() string {
 	u.Helper()
-	return u.request(u.controller.Metrics, http.MethodGet, "/metrics", "")
+	return u.request("https://"+u.controller.Metrics, http.MethodGet, "/metrics", "")
 }
 
 // send sends a request to the API server. It returns the status and the body of the answer.
 func (u user) send(method, path, body string) string {
 	u.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", u.kubeconfig)
-	u.must(err)
-	return u.request(strings.TrimPrefix(config.Host, "https://"), method, path, body)
+	return u.request("", method, path, body)
 }
 
-// request sends a request with the user's token to a server, by HTTPS. The body is JSON. The result
-// is the status and the body of the answer.
-func (u user) request(host, method, path, body string) string {
+// request sends a request with the user's token to a server. The parameter `server` is its URL; ""
+// means the API server. The body is JSON. The result is the status and the body of the answer.
+func (u user) request(server, method, path, body string) string {
 	u.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", u.kubeconfig)
 	u.must(err)
-	request, err := http.NewRequestWithContext(u.ctx, method, "https://"+host+path, strings.NewReader(body))
+	request, err := http.NewRequestWithContext(u.ctx, method, cmp.Or(server, config.Host)+path, strings.NewReader(body))
 	u.must(err)
 	request.Header.Set("Authorization", "Bearer "+config.BearerToken)
 	request.Header.Set("Content-Type", "application/json")
