@@ -204,7 +204,7 @@ e2e-skew: cluster ## upgrade and downgrade, with agent and controller one releas
 	$(ON_RIG) $(E2E) $(FLAVOUR) -run Skew
 
 MANY ?=# flags of TestManyPods, such as -many-pods 100 -many-for 1h
-e2e-many: rig ## 250 pods on a node with systemd, which come and go together with pods with exclusive CPUs; MANY, such as -many-for 1h; 1 to 2 hours
+e2e-many: rig ## 250 pods on a node with systemd, which come and go together with pods with exclusive CPUs; MANY, such as -many-for 1h; 1 to 3 hours
 	build/rig down
 	$(MAKE) cluster FLAVOUR=systemd
 	$(ON_RIG) $(E2E) systemd -run ManyPods -timeout 175m $(MANY)
